@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering.forms import MistypedError
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.host.client.callbacks import REFUSAL
-from humanmcp.host.client.handshake import entries_of
 from humanmcp.host.client.requests import LISTS, Requests
 from humanmcp.host.conversation import (
     PICTURES,
@@ -182,7 +181,7 @@ class Lent:
         """Show what a server has of it; return how many there are."""
         shown = 0
         for page in self._requests(server).pages(word):
-            for entry in entries_of(page, LISTS[word].member):
+            for entry in objects_at(page.result, LISTS[word].member):
                 name, about = line_of(entry, LISTS[word])
                 to_stdout(
                     f"  {server.name}  ", Painted(name, "bold"), f"  {about}" if about else ""

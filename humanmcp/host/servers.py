@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, assert_never
 from humanmcp.common.child import EndedError, StartError
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import LONGEST, TIMEOUT, Client, connect, first_done
-from humanmcp.host.client.handshake import HandshakeError, NoAnswerError, SessionStart, entries_of
+from humanmcp.host.client.handshake import HandshakeError, NoAnswerError, SessionStart
 from humanmcp.host.conversation import (
     BETWEEN,
     ModelError,
@@ -34,6 +34,7 @@ from humanmcp.host.conversation import (
 )
 from humanmcp.locales.stop import StopError, stopped
 from humanmcp.protocol.conversation.exchange import NoticeArrived
+from humanmcp.protocol.json.tree import objects_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -98,7 +99,7 @@ class Server:
         if self.client is None or "tools" not in self.client.server_capabilities:
             return
         self.stale = False
-        listed = [entries_of(page, "tools") for page in self.client.pages("tools/list")]
+        listed = [objects_at(page.result, "tools") for page in self.client.pages("tools/list")]
         self.tools = tuple(
             tool for tools in listed for tool in tools if isinstance(tool.get("name"), str)
         )

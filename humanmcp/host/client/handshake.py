@@ -10,7 +10,7 @@ from humanmcp.http.server_address import CallError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.answer_book.decide import UNSUPPORTED_VERSION
 from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId
-from humanmcp.protocol.json.tree import array_at, object_at, objects_at
+from humanmcp.protocol.json.tree import array_at, object_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods, versions
 
@@ -95,11 +95,6 @@ class Begun(NamedTuple):
             EndedError: the server ended before it answered.
         """
         return self.future.result()
-
-
-def entries_of(page: Response, member: str) -> list[dict[str, Any]]:
-    """Return the entries of one page of a list, as far as they are objects."""
-    return objects_at(page.result, member)
 
 
 LONGEST_LINE: Final = 160

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.answering.forms import MistypedError, arguments, texts
-from humanmcp.host.client.handshake import entries_of, enveloped
+from humanmcp.host.client.handshake import enveloped
 from humanmcp.host.terminal.typing import LeftError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
@@ -64,7 +64,7 @@ class Requests:
         """Ask for a list, page by page, and remember its entries."""
         wanted = LISTS[word]
         for page in self.client.pages(wanted.method):
-            for entry in entries_of(page, wanted.member):
+            for entry in objects_at(page.result, wanted.member):
                 self._listed.setdefault(word, {})[str(entry.get(wanted.key))] = entry
             yield page
 

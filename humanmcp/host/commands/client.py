@@ -36,7 +36,6 @@ from humanmcp.host.client.handshake import (
     Identity,
     NoAnswerError,
     SessionStart,
-    entries_of,
 )
 from humanmcp.host.client.requests import LISTS, Requests
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
@@ -56,6 +55,7 @@ from humanmcp.inbox.contract import Role
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.tree import objects_at
 from humanmcp.protocol.tables import versions
 
 if TYPE_CHECKING:
@@ -433,7 +433,7 @@ class OneShot:
             status = _status(page)
             if status is not ExitStatus.DONE:
                 return status
-            entries += entries_of(page, each.member)
+            entries += objects_at(page.result, each.member)
         if self.as_json:
             raw_to_stdout(as_json({each.member: entries}))
             return ExitStatus.DONE

@@ -11,7 +11,7 @@ from humanmcp.answering.forms import MistypedError
 from humanmcp.common.child import EndedError
 from humanmcp.common.parsing import closest
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
-from humanmcp.host.client.handshake import SessionStart, entries_of
+from humanmcp.host.client.handshake import SessionStart
 from humanmcp.host.client.requests import LISTS, Requests
 from humanmcp.host.terminal.results import (
     are_faulty,
@@ -26,6 +26,7 @@ from humanmcp.http.server_address import put_header
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import blocking
+from humanmcp.protocol.json.tree import objects_at
 from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables.methods import REQUESTS
 
@@ -202,7 +203,7 @@ class Prompt:
         """List everything there is, page by page."""
         each = LISTS[word]
         for page in self.requests.pages(word):
-            for entry in entries_of(page, each.member):
+            for entry in objects_at(page.result, each.member):
                 name, about = line_of(entry, each)
                 self.learned[name] = entry
                 to_stdout("  ", Painted(name, "bold"), f"  {about}" if about else "")
