@@ -15,11 +15,11 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, rewrite, to_stderr
 from humanmcp.judge.misbehaviours import GOOD, Misbehaviour, misbehaviours
 from humanmcp.judge.reports import FORMATS, report, said, summary
-from humanmcp.judge.running import Client, run_client
+from humanmcp.judge.running import Client, JudgeError, run_client
 from humanmcp.judge.serving import serve
 from humanmcp.judge.verdicts import Verdict, Word, verdict
 from humanmcp.locales import say
-from humanmcp.locales.stop import USAGE_ERROR, StopError
+from humanmcp.locales.stop import USAGE_ERROR
 from humanmcp.setup.hosts import BY_NAME
 
 if TYPE_CHECKING:
@@ -65,7 +65,11 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     """
     chosen = _chosen(arguments.only)
     if arguments.list:
-        raw_to_stdout("\n".join(_listed(chosen)))
+        width = max(map(len, misbehaviours()))
+        told = [
+            (f"{one.name:{width}}  {one.place:9}", say("misbehaviour", one.name)) for one in chosen
+        ]
+        raw_to_stdout("\n".join(map("  ".join, told)))
         return 0
     is_served = arguments.serve is not None
     if not arguments.client and not is_served:
@@ -75,7 +79,10 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     tools = tuple(arguments.tool or ("t",))
     client = Client(tuple(arguments.client), tools, arguments.host, arguments.timeout)
     if is_served:
-        verdicts, interrupted = _served(client, chosen, arguments.serve), False
+        try:
+            verdicts, interrupted = serve(client, chosen, arguments.serve), False
+        except (OSError, OverflowError) as error:
+            raise JudgeError("no port", port=arguments.serve, why=error) from error
     else:
         verdicts, interrupted = _judge(client, chosen, arguments.jobs)
     raw_to_stdout(report(arguments.format, verdicts, client.words))
@@ -84,10 +91,11 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
         to_stderr(say(SECTION, "interrupted", count=len(verdicts)))
     elif arguments.write_expect:
         _write_expected(arguments.write_expect, verdicts)
-    worse = [one for one in verdicts if _is_worse(one, expected)]
+    order = tuple(Word).index
+    worse = [one for one in verdicts if order(one.word) > order(expected.get(one.name, one.word))]
     for one in worse:
-        before = Word(expected[one.name])
-        to_stderr(say(SECTION, "worse", name=one.name, word=said(one.word), before=said(before)))
+        words = {"word": said(one.word), "before": said(expected[one.name])}
+        to_stderr(say(SECTION, "worse", name=one.name, **words))
     return WORSE if worse or interrupted else 0
 
 
@@ -104,20 +112,11 @@ def _chosen(only: str | None) -> list[Misbehaviour]:
     known = {*every, *(one.place for one in every.values())}
     for name in wanted:
         if name not in known:
-            raise _JudgeError("no misbehaviour", name=name or '""')
+            raise JudgeError("no misbehaviour", name=name or '""')
     return [one for one in every.values() if one.name in wanted or one.place in wanted]
 
 
-class _JudgeError(StopError):
-    section = SECTION
-
-
-def _listed(chosen: Iterable[Misbehaviour]) -> list[str]:
-    width = max(len(one.name) for one in misbehaviours().values())
-    return [f"{one.name:{width}}  {one.place:9}  {say('misbehaviour', one.name)}" for one in chosen]
-
-
-def _expected(file: str | None) -> Mapping[str, str]:
+def _expected(file: str | None) -> Mapping[str, Word]:
     """Return the words of an earlier run: of `--write-expect`, or of `--format json`.
 
     Raises:
@@ -129,9 +128,9 @@ def _expected(file: str | None) -> Mapping[str, str]:
         content: Any = json.loads(Path(file).read_text("utf-8"))
         if "verdicts" in content:
             content = {one["name"]: one["word"] for one in content["verdicts"]}
-        return {str(name): str(Word(word)) for name, word in content.items()}
+        return {str(name): Word(word) for name, word in content.items()}
     except (OSError, ValueError, AttributeError, TypeError, KeyError) as error:
-        raise _JudgeError("not expected", file=file, why=error) from error
+        raise JudgeError("not expected", file=file, why=error) from error
 
 
 def _write_expected(file: str, verdicts: Iterable[Verdict]) -> None:
@@ -144,13 +143,7 @@ def _write_expected(file: str, verdicts: Iterable[Verdict]) -> None:
     try:
         write_whole(Path(file), (json.dumps(content, indent=1) + "\n").encode())
     except OSError as error:
-        raise _JudgeError("not written", file=file, why=error) from error
-
-
-def _is_worse(one: Verdict, expected: Mapping[str, str]) -> bool:
-    order = tuple(Word)
-    before = expected.get(one.name)
-    return before is not None and order.index(one.word) > order.index(Word(before))
+        raise JudgeError("not written", file=file, why=error) from error
 
 
 def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[Verdict], bool]:
@@ -162,10 +155,10 @@ def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[
     stopped = threading.Event()
     good = run_client(client, GOOD, stopped)
     if good.ended_for:
-        raise _JudgeError(f"good {good.ended_for}", seconds=f"{client.most:g}")
+        raise JudgeError(f"good {good.ended_for}", seconds=f"{client.most:g}")
     printed = (good.output or "")[-500:].strip()
     if not any(one.what == "in" for one in good.events):
-        raise _JudgeError("not connected", words=_MARKS["words"], output=printed)
+        raise JudgeError("not connected", words=_MARKS["words"], output=printed)
     if good.status:
         to_stderr(say(SECTION, "good fails", status=good.status, output=printed))
     played = [one for one in chosen if one.transport in ("", client.transport)]
@@ -186,18 +179,6 @@ def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[
                 one.cancel()
     _progress(0, 0, "")
     return [verdicts[one.name] for one in played if one.name in verdicts], interrupted
-
-
-def _served(client: Client, chosen: list[Misbehaviour], port: int) -> list[Verdict]:
-    """Play all of them for a client that a person connects.
-
-    Raises:
-        StopError: the port is in use.
-    """
-    try:
-        return serve(client, chosen, port)
-    except (OSError, OverflowError) as error:
-        raise _JudgeError("no port", port=port, why=error) from error
 
 
 def _progress(count: int, total: int, name: str) -> None:

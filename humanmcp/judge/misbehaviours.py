@@ -20,6 +20,7 @@ WRONG: Final = "wrong-7421"
 
 _FILE: Final = Path(__file__).with_name("misbehaviours.toml")
 _REPEAT: Final = re.compile("«([0-9]+)[|]([^|]*)[|]([^»]*)»")
+_MARKED: Final = re.compile(r"\b(?:IDX|IDW|ID|OK|TEXT|TOOLS|NAME)\b")
 _PLACES: Final = {
     "initialize": "handshake",
     "notifications/initialized": "handshake",
@@ -111,15 +112,16 @@ def written(text: str, one: Misbehaviour, token: str, tools: Sequence[str] = ("t
     other = f"{int(token) + 1_000_000}" if token.isdigit() else '"another"'
     result = json.dumps({"content": [{"type": "text", "text": one.text}]}, separators=(",", ":"))
     listed = ",".join(json.dumps(tool(name), separators=(",", ":")) for name in tools)
-    for mark, meaning in (
-        ("IDX", json.dumps(token.strip('"'))),
-        ("IDW", other),
-        ("ID", token),
-        ("OK", result),
-        ("TEXT", one.text),
-        ("TOOLS", listed),
-    ):
-        text = re.sub(rf"\b{mark}\b", lambda _, to=meaning: to, text)  # type: ignore[misc]
+    meanings = {
+        "IDX": json.dumps(token.strip('"')),
+        "IDW": other,
+        "ID": token,
+        "OK": result,
+        "TEXT": one.text,
+        "TOOLS": listed,
+        "NAME": json.dumps(tools[0]),
+    }
+    text = _MARKED.sub(lambda mark: meanings[mark[0]], text)
     return _REPEAT.sub(_repeated, text)  # at the end: it makes megabytes
 
 

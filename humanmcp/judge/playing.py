@@ -19,7 +19,7 @@ from collections import Counter
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.judge.misbehaviours import GOOD, RIGHT, Misbehaviour, misbehaviour, tool, written
 
@@ -133,17 +133,20 @@ class Player:
             text = text.replace("#", str(number))
         return written(text, self.row, json.dumps(token), self._tools)
 
-    def lines(
+    def acts(
         self, message: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]
-    ) -> Iterator[str]:
-        """Yield what the steps write for a message."""
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield what is to be done for a message, and with what; waits on the way."""
         for step in steps:
-            for number in _numbers(step):
-                if "line" in step:
-                    yield self.filled(step["line"], message, number)
-                elif "right" in step:
-                    yield self.right(message)
-                time.sleep(step.get("pause", 0))
+            what, content = next(one for one in step.items() if one[0] not in ("times", "pause"))
+            for number in range(1, step["times"] + 1) if "times" in step else (0,):
+                if what == "right":
+                    yield what, self.right(message)
+                elif what in ("line", "text", "stderr"):
+                    yield what, self.filled(content, message, number)
+                elif what != "wait":
+                    yield what, content
+                time.sleep(step.get("pause", content if what == "wait" else 0))
 
     def encoded(self, text: str) -> bytes:
         """Return a text in the encoding of the misbehaviour."""
@@ -196,75 +199,54 @@ _DECLARED: Final[dict[str, Any]] = {
 }
 
 
-def _numbers(step: Mapping[str, Any]) -> Sequence[int]:
-    """Return the number of each time that a step is taken; 0 for one that is taken once."""
-    return range(1, step["times"] + 1) if "times" in step else (0,)
-
-
 # -- over stdio ----------------------------------------------------------------------------------
 
 
-class StdioServer:
-    """Reads stdin to its end, and does what the player says."""
+def serve_stdio(player: Player, record: Record) -> None:
+    """Serve. Returns when stdin has ended."""
+    _take({"method": "start"}, player, record)
+    for raw in sys.stdin.buffer:
+        text = raw.decode("utf-8", "replace").rstrip("\n")
+        record.add("in", text)
+        with suppress(ValueError):
+            message = json.loads(text)
+            for one in message if isinstance(message, list) else [message]:
+                if isinstance(one, dict):
+                    _take(one, player, record)
+    record.add("end", "")
+    _take({"method": "end"}, player, record)
 
-    def __init__(self, player: Player, record: Record) -> None:
-        self._player = player
-        self._record = record
 
-    def run(self) -> None:
-        """Serve. Returns when stdin has ended."""
-        self._take({"method": "start"})
-        for raw in sys.stdin.buffer:
-            text = raw.decode("utf-8", "replace").rstrip("\n")
-            self._record.add("in", text)
-            with suppress(ValueError):
-                message = json.loads(text)
-                for one in message if isinstance(message, list) else [message]:
-                    if isinstance(one, dict):
-                        self._take(one)
-        self._record.add("end", "")
-        self._take({"method": "end"})
-
-    def _take(self, message: dict[str, Any]) -> None:
-        steps, is_odd = self._player.steps(message)
-        if is_odd and not (steps and steps[0].keys() & {"line", "text"}):
-            self._record.add("odd", " ".join(steps[0]) if steps else "")
-        for step in steps:
-            for number in _numbers(step):
-                self._do(step, message, number, "odd" if is_odd else "out")
-
-    def _do(self, step: dict[str, Any], message: dict[str, Any], number: int, what: str) -> None:
-        match step:
-            case {"line": text} | {"text": text}:
-                filled = self._player.filled(text, message, number)
-                self._record.add(what, filled)
-                self._write(self._player.encoded(filled))
-                if "line" in step:
-                    self._write(b"\n")
-            case {"right": _}:
-                self._record.add("out", self._player.right(message))
-                self._write(self._player.right(message).encode() + b"\n")
-            case {"stderr": text}:
-                sys.stderr.write(self._player.filled(text, message, number) + "\n")
+def _take(message: dict[str, Any], player: Player, record: Record) -> None:
+    steps, is_odd = player.steps(message)
+    if is_odd and not (steps and steps[0].keys() & {"line", "text"}):
+        record.add("odd", " ".join(steps[0]) if steps else "")
+    for what, content in player.acts(message, steps):
+        match what:
+            case "line" | "text":
+                record.add("odd" if is_odd else "out", content)
+                _write(player.encoded(content) + (b"\n" if what == "line" else b""))
+            case "right":
+                record.add("out", content)
+                _write(content.encode() + b"\n")
+            case "stderr":
+                sys.stderr.write(f"{content}\n")
                 sys.stderr.flush()
-            case {"wait": seconds}:
-                time.sleep(seconds)
-            case {"exit": status}:
-                os._exit(status)
-            case {"kill": _}:
+            case "exit":
+                os._exit(content)
+            case "kill":
                 os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
-            case {"stay": _}:
+            case "stay":
                 signal.signal(signal.SIGTERM, signal.SIG_IGN)
                 threading.Event().wait()
-            case {"close": _}:
+            case "close":
                 os.close(1)
-        time.sleep(step.get("pause", 0))
 
-    @staticmethod
-    def _write(content: bytes) -> None:
-        rest = memoryview(content)
-        while rest:
-            rest = rest[os.write(1, rest) :]
+
+def _write(content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(1, rest) :]
 
 
 # -- over HTTP -----------------------------------------------------------------------------------
@@ -278,30 +260,27 @@ class HttpSession(NamedTuple):
     name: str = "judged"
 
 
-class HttpServer:
+class HttpServer(ThreadingHTTPServer):
     """The same server at an address of this machine, on threads of this process.
 
     `session_of` returns the session of a request, by its method and its session id.
     """
 
+    daemon_threads = True
+    block_on_close = False
+
     def __init__(self, session_of: Callable[[str, str], HttpSession], port: int = 0) -> None:
-        handler = type("Handler", (_Handler,), {"session_of": staticmethod(session_of)})
-        self._server = _Quiet(("127.0.0.1", port), handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/mcp"
-        handler.url = self.url  # type: ignore[attr-defined] # the class that was made above
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.session_of = session_of
+        self.url = f"http://127.0.0.1:{self.server_port}/mcp"
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,))
         self._thread.start()
 
     def close(self) -> None:
         """Take no more requests."""
-        self._server.shutdown()
+        self.shutdown()
         self._thread.join()
-        self._server.server_close()
-
-
-class _Quiet(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
+        self.server_close()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Leave it: a client may close its connection whenever it likes."""
@@ -337,25 +316,24 @@ _BEGINNINGS: Final = ("initialize", "server/discover")
 
 
 class _Handler(BaseHTTPRequestHandler):
-    session_of: ClassVar[staticmethod[[str, str], HttpSession]]
+    server: HttpServer
     session: HttpSession
-    url: ClassVar[str]
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
 
     def do_GET(self) -> None:
-        self._note("GET", "GET")
-        if self.session.player.is_odd({"method": "GET"}):
-            return self._odd({})
-        return self._respond(405, b"", ("Allow", "POST, DELETE"))
+        self._moment("GET", 405, ("Allow", "POST, DELETE"))
 
     def do_DELETE(self) -> None:
-        self._note("DELETE", "DELETE")
-        if self.session.player.is_odd({"method": "DELETE"}):
+        self._moment("DELETE", 200)
+
+    def _moment(self, method: str, status: int, *headers: tuple[str, str]) -> None:
+        self._note(method, method)
+        if self.session.player.is_odd({"method": method}):
             return self._odd({})
-        return self._respond(200, b"")
+        return self._respond(status, b"", *headers)
 
     def do_POST(self) -> None:
         text = self._body().decode("utf-8", "replace")
@@ -387,7 +365,7 @@ class _Handler(BaseHTTPRequestHandler):
         if row.response is not None:
             head, blank, body = row.response.partition("\n\n")
             text = self.session.player.filled(body, message)
-            head = head.replace("\n", "\r\n").replace("URL", self.url)
+            head = head.replace("\n", "\r\n").replace("URL", self.server.url)
             head += "\r\nConnection: close" if blank else ""
             self.session.record.add("odd", (row.response.partition("\n")[0] + " " + text).strip())
             self.wfile.write((head + blank.replace("\n", "\r\n") + text).encode())
@@ -395,9 +373,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not steps:
             self.session.record.add("odd", "")
             return self._hang()
-        if steps[0].keys() == {"wait"}:
-            time.sleep(steps[0]["wait"])
-        lines = tuple(self.session.player.lines(message, steps))
+        lines = [line for _, line in self.session.player.acts(message, steps)]
         for line in lines:
             self.session.record.add("odd", line)
         if len(lines) == 1 and "\n" not in lines[0]:
@@ -427,7 +403,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _note(self, method: str, text: str) -> None:
-        self.session = self.session_of(method, self.headers.get("Mcp-Session-Id") or "")
+        self.session = self.server.session_of(method, self.headers.get("Mcp-Session-Id") or "")
         self.session.record.add("in", text)
 
     def _body(self) -> bytes:
@@ -450,7 +426,7 @@ def main(folder: str, seconds: str, tools: str, name: str = "") -> None:
     timer.daemon = True
     timer.start()
     with suppress(BrokenPipeError):
-        StdioServer(Player(row, tools.split(",")), Record(kept_in)).run()
+        serve_stdio(Player(row, tools.split(",")), Record(kept_in))
 
 
 if __name__ == "__main__":

@@ -89,18 +89,18 @@ def _json(verdicts: Sequence[Verdict], client: str) -> str:
 
 
 def _junit(verdicts: Sequence[Verdict], client: str) -> str:
-    return junit(client, [_case(one) for one in verdicts])
-
-
-def _case(one: Verdict) -> Case:
-    return Case(
-        "judge",
-        one.name,
-        failure=one.word if one.word in GRAVE else "",
-        skipped=one.word if one.word is Word.UNKNOWN else "",
-        text="\n".join((_what(one), *one.lines)),
-        seconds=one.seconds,
-    )
+    cases = [
+        Case(
+            "judge",
+            one.name,
+            failure=one.word if one.word in GRAVE else "",
+            skipped=one.word if one.word is Word.UNKNOWN else "",
+            text="\n".join((_what(one), *one.lines)),
+            seconds=one.seconds,
+        )
+        for one in verdicts
+    ]
+    return junit(client, cases)
 
 
 def _markdown(verdicts: Sequence[Verdict], client: str) -> str:

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import mmap
 import os
-import secrets
+import re
 import shlex
 import signal
 import subprocess
@@ -16,14 +16,14 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.judge.playing import SERVER, Event, HttpServer, HttpSession, Player, Record, events
 from humanmcp.locales.stop import StopError
 from humanmcp.setup.hosts import BY_NAME, HostCommand, local_entry, snippet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from humanmcp.judge.misbehaviours import Misbehaviour
     from humanmcp.setup.hosts import Host
@@ -41,13 +41,14 @@ _MEGABYTE: Final = 1024**2 if sys.platform == "darwin" else 1024
 """In the unit of `ru_maxrss`."""
 _MARK: Final = "HUMANMCP_JUDGED"
 """The variable by which every process that a client started is found again."""
+_KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
 _LOOK_EVERY: Final = 0.05
 _LOOKS_TO_WEIGH: Final = 20
 _LAST_WORDS: Final = 1.0  # seconds that the pipes and servers of an ended client may stay
 
 
-class ClientNotStartedError(StopError):
-    """The client cannot be started."""
+class JudgeError(StopError):
+    """A client cannot be judged; `humanmcp judge` says why, and ends."""
 
     section = "judge"
 
@@ -100,19 +101,20 @@ class Run:
         return min((one.at for one in self.events if one.what == "odd"), default=None)
 
 
-class _Output:
-    """Reads what a client writes, and keeps the beginning and the end."""
+class _Program:
+    """A client that runs. Of what it writes, the beginning and the end are kept."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
         self.size = 0
         self._first, self._last = bytearray(), bytearray()
-        self._stream = stream
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            while piece := os.read(self._stream.fileno(), 65536):
+        assert self.process.stdout is not None  # noqa: S101 - Popen made the pipe
+        with self.process.stdout as stream, contextlib.suppress(OSError, ValueError):
+            while piece := os.read(stream.fileno(), 65536):
                 self.size += len(piece)
                 room = KEPT - len(self._first)
                 self._first += piece[:room]
@@ -125,18 +127,49 @@ class _Output:
         kept = bytes(self._first + between + self._last)
         return kept.replace(b"\0", b"").decode("utf-8", "replace")  # UTF-16 can be read, too
 
+    def has_ended(self, run: Run, seconds: float) -> bool:
+        """Wait for so long until it has ended, and note how it ended and what it used."""
+        end = time.monotonic() + seconds
+        while (status := self._status(run)) is None:
+            if time.monotonic() > end:
+                return False
+            time.sleep(_LOOK_EVERY)
+        run.status, run.ended_at = status, time.time()
+        return True
+
+    def _status(self, run: Run) -> int | None:
+        if sys.platform == "win32":
+            return self.process.poll()
+        import resource  # noqa: PLC0415 - Windows has none
+
+        # a program that has just been started counts the memory of the one that started it
+        least = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+        if not pid:
+            return None
+        run.cpu = round(usage.ru_utime + usage.ru_stime, 2)
+        run.memory = usage.ru_maxrss // _MEGABYTE if usage.ru_maxrss > least else None
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        return self.process.returncode
+
+    def signal_group(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if sys.platform == "win32":
+                self.process.kill()
+            else:
+                os.killpg(self.process.pid, number)
+
 
 def run_client(client: Client, row: Misbehaviour, stopped: threading.Event) -> Run:
     """Run it once. Ends it early when `stopped` is set.
 
     Raises:
-        ClientNotStartedError: there is no such program.
+        JudgeError: there is no such program.
     """
-    mark = secrets.token_hex(8)
     with tempfile.TemporaryDirectory(prefix="humanmcp-judge-") as name:
         folder = Path(name)
         with _words(client, row, folder) as (words, server):
-            environment = os.environ | {_MARK: mark, "HUMANMCP_SERVER": shlex.join(server)}
+            environment = os.environ | {_MARK: name, "HUMANMCP_SERVER": shlex.join(server)}
             try:
                 process = subprocess.Popen(  # noqa: S603 - starting what the person named is our task
                     words,
@@ -147,17 +180,13 @@ def run_client(client: Client, row: Misbehaviour, stopped: threading.Event) -> R
                     start_new_session=True,
                 )
             except OSError as error:
-                raise ClientNotStartedError("not started", client=words[0], why=error) from error
-            assert process.stdout is not None  # noqa: S101 - Popen made the pipe
-            run = Run([])
-            output = _Output(process.stdout)
+                raise JudgeError("not started", client=words[0], why=error) from error
+            run, program = Run([]), _Program(process)
             try:
-                _Watch(process, folder, output, run).until_ended(client, stopped)
+                _watch(program, folder, run, client, stopped)
             finally:
-                run.events = events(folder)
-                run.left = _end_all(process, mark, run)
-                run.output = output.text()
-                process.stdout.close()
+                run.left = _end_rest(program, folder)
+                run.output = program.text()
                 run.events = events(folder)
             return run
 
@@ -172,21 +201,19 @@ def _words(
     host = BY_NAME[client.host]
     config = folder / f"config.{host.format.value}"
     config.write_text(configuration(host, server), "utf-8")
-    fillings = {"{server}": shlex.join(server), "{config}": str(config)}
+    meanings = {"{server}": shlex.join(server), "{config}": str(config)}
     with contextlib.ExitStack() as stack:
         if client.transport == "http":
             session = HttpSession(Player(row, client.tools), Record(folder))
             http = HttpServer(lambda _method, _name: session)
             stack.callback(http.close)
-            fillings["{url}"] = http.url
+            meanings["{url}"] = http.url
         words: list[str] = []
         for word in client.words:
-            if word == "{server...}":
-                words += server
-                continue
-            for mark, meaning in fillings.items():
-                word = word.replace(mark, meaning)  # noqa: PLW2901 - the word is filled step by step
-            words.append(word)
+            filled = re.sub(
+                "|".join(map(re.escape, meanings)), lambda mark: meanings[mark[0]], word
+            )
+            words += server if word == "{server...}" else [filled]
         yield words, server
 
 
@@ -203,56 +230,29 @@ def configuration(host: Host, server: Sequence[str]) -> str:
     return snippet(host, "judge", local_entry(host, command, 0))
 
 
-class _Watch:
-    """Waits until a client has ended, or has to be."""
-
-    def __init__(
-        self, process: subprocess.Popen[bytes], folder: Path, output: _Output, run: Run
-    ) -> None:
-        self._process = process
-        self._folder = folder
-        self._output = output
-        self._run = run
-        self._ended = threading.Event()
-        threading.Thread(target=self._wait, daemon=True).start()
-
-    def _wait(self) -> None:
-        if sys.platform == "win32":
-            self._run.status = self._process.wait()
-        else:
-            import resource  # noqa: PLC0415 - Windows has none
-
-            # a program that has just been started counts the memory of the one that started it
-            least = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            _, status, usage = os.wait4(self._process.pid, 0)
-            self._run.status = self._process.returncode = os.waitstatus_to_exitcode(status)
-            self._run.cpu = round(usage.ru_utime + usage.ru_stime, 2)
-            if usage.ru_maxrss > least:
-                self._run.memory = usage.ru_maxrss // _MEGABYTE
-        self._run.ended_at = time.time()
-        self._ended.set()
-
-    def until_ended(self, client: Client, stopped: threading.Event) -> None:
-        """Return when it has ended; end it when its seconds are over, or when it takes too much."""
-        run, started = self._run, time.time()
-        for look in itertools.count(1):
-            if self._ended.wait(_LOOK_EVERY):
-                return
-            if run.odd_at is None:  # afterwards, a flood would be read again at each look
-                run.events = events(self._folder)
-            limit = started + client.most if run.odd_at is None else run.odd_at + client.seconds
-            if self._output.size > MOST_OUTPUT:
-                run.ended_for = "flooded"
-            elif look % _LOOKS_TO_WEIGH == 0 and _memory(self._process.pid) > MOST_MEMORY:
-                run.ended_for = "outgrown"
-            elif stopped.is_set() or time.time() > limit:
-                run.ended_for = "late"
-            if run.ended_for:
-                _signal_group(self._process, signal.SIGTERM)
-                if not self._ended.wait(GRACE):
-                    _signal_group(self._process, _KILL)
-                    self._ended.wait(GRACE)
-                return
+def _watch(
+    program: _Program, folder: Path, run: Run, client: Client, stopped: threading.Event
+) -> None:
+    """Return when it has ended; end it when its seconds are over, or when it takes too much."""
+    started = time.time()
+    for look in itertools.count(1):
+        if program.has_ended(run, _LOOK_EVERY):
+            return
+        if run.odd_at is None:  # afterwards, a flood would be read again at each look
+            run.events = events(folder)
+        limit = started + client.most if run.odd_at is None else run.odd_at + client.seconds
+        if program.size > MOST_OUTPUT:
+            run.ended_for = "flooded"
+        elif look % _LOOKS_TO_WEIGH == 0 and _memory(program.process.pid) > MOST_MEMORY:
+            run.ended_for = "outgrown"
+        elif stopped.is_set() or time.time() > limit:
+            run.ended_for = "late"
+        if run.ended_for:
+            program.signal_group(signal.SIGTERM)
+            if not program.has_ended(run, GRACE):
+                program.signal_group(_KILL)
+                program.has_ended(run, GRACE)
+            return
 
 
 _SESSION, _PAGES = 3, 21
@@ -269,67 +269,44 @@ def _memory(session: int) -> int:
     return pages * mmap.PAGESIZE
 
 
-_KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
-
-
-def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, number)
-
-
-def end_servers(runs: Iterable[Run]) -> None:
-    """End the servers that still run."""
-    for pid in filter(_is_server, (pid for run in runs for pid in _servers(run))):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, _KILL)
-
-
-def leaves_server(run: Run) -> bool:
-    """Return True if a server of this run still runs."""
-    return any(map(_is_server, _servers(run)))
-
-
-def _end_all(process: subprocess.Popen[bytes], mark: str, run: Run) -> list[str]:
-    """End what the client started and left, also outside its group. Return the command lines."""
-    left: dict[int, str] = {}
-    end = time.monotonic() + _LAST_WORDS
-    while leaves_server(run) and time.monotonic() < end:
-        time.sleep(_LOOK_EVERY)  # the client may have ended them in its last moment
+def end_all(folder: Path, besides: int = 0) -> dict[int, str]:
+    """End what belongs to a run, except one process. Return the command lines."""
+    found: dict[int, str] = {}
     end = time.monotonic() + GRACE
-    while time.monotonic() < end:
-        alive = {pid: words for pid, words in _marked(mark) if pid != process.pid}
-        alive |= {pid: SERVER for pid in _servers(run) if pid not in alive and _is_server(pid)}
-        left |= alive
+    while (alive := processes(folder, besides)) and time.monotonic() < end:
+        found |= alive
         for pid in alive:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, _KILL)
-        if not alive:
-            break
         time.sleep(_LOOK_EVERY)  # what forks all the time may be quicker than one look
-    _signal_group(process, _KILL)
+    return found
+
+
+def _end_rest(program: _Program, folder: Path) -> list[str]:
+    """End what the client started and left, also outside its group. Return the command lines."""
+    end = time.monotonic() + _LAST_WORDS
+    while any(SERVER in words for words in processes(folder).values()) and time.monotonic() < end:
+        time.sleep(_LOOK_EVERY)  # the client may have ended them in its last moment
+    left = end_all(folder, program.process.pid)
+    program.signal_group(_KILL)
     return sorted(left.values())
 
 
-def _servers(run: Run) -> list[int]:
-    """Return the process of each server that was started."""
-    return [int(one.text) for one in run.events if one.what == "start"]
+def processes(folder: Path, besides: int = 0) -> dict[int, str]:
+    """Find the command lines of a run, where the system shows them.
 
-
-def _marked(mark: str) -> Iterator[tuple[int, str]]:
-    """Find the processes with this mark in their environment, where the system shows it."""
-    wanted = f"{_MARK}={mark}".encode()
-    for folder in Path("/proc").glob("[0-9]*"):
+    What the client started has the folder of the run in its environment. Its servers have it in
+    their command: the SDKs give theirs none of our variables.
+    """
+    found = {}
+    for program in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                words = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
-                yield int(folder.name), words.decode("utf-8", "replace").strip()
-
-
-def _is_server(pid: int) -> bool:
-    """Return True if this is a server of ours; the SDKs give theirs none of our variables."""
-    with contextlib.suppress(OSError):
-        return SERVER.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
-    return False
+            words = (
+                (program / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            )
+            variables = (program / "environ").read_bytes().split(b"\0")
+            is_server = SERVER in words and str(folder) in words
+            if is_server or f"{_MARK}={folder}".encode() in variables:
+                found[int(program.name)] = words.strip()
+    found.pop(besides, None)
+    return found

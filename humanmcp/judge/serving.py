@@ -16,7 +16,7 @@ from humanmcp.common.terminal import to_stderr
 from humanmcp.judge.misbehaviours import GOOD, RIGHT, WRONG, misbehaviour
 from humanmcp.judge.playing import SERVER, HttpServer, NextSessions, events
 from humanmcp.judge.reports import SECTION, said
-from humanmcp.judge.running import Run, configuration, end_servers, leaves_server, server_command
+from humanmcp.judge.running import Run, configuration, end_all, processes, server_command
 from humanmcp.judge.trying import SHOWN
 from humanmcp.judge.verdicts import Verdict, verdict
 from humanmcp.locales import say
@@ -73,20 +73,17 @@ class _Meetings:
         is_last = used and not any(row.transport in ("", *used) for row in left)
         return bool(is_last) and time.time() - max(seen).at > seconds
 
-    def runs(self) -> list[Run]:
-        """Return what was seen at each server, the good one first."""
-        return [self._run(folder) for folder in self._met]
-
     def _run(self, folder: Path) -> Run:
         seen = events(folder)
         ended_at = seen[-1].at if seen else time.time()
         run = Run(seen, None, ended_at, output=self._shown.get(folder))
-        run.left = [SERVER] if leaves_server(run) else []
+        alive = processes(self._base)
+        run.left = [SERVER for one in seen if one.what == "start" and int(one.text) in alive]
         return run
 
     def verdicts(self) -> list[Verdict]:
         """Judge what the client did with each server, in that order."""
-        good, *runs = self.runs() or [Run([])]
+        good, *runs = map(self._run, self._met) if self._met else [Run([])]
         good.output = RIGHT
         rows = map(_row, self._met[1:])
         return [verdict(row, run, good) for row, run in zip(rows, runs, strict=True)]
@@ -106,7 +103,7 @@ def serve(client: Client, chosen: Iterable[Misbehaviour], port: int) -> list[Ver
         base = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="humanmcp-judge-")))
         meetings = _Meetings(base, chosen)
         http = HttpServer(NextSessions(base, client.tools), port)
-        stack.callback(lambda: end_servers(meetings.runs()))
+        stack.callback(end_all, base)
         stack.callback(http.close)
         server = server_command(base, _LIFE, client.tools)
         to_stderr(say(SECTION, "serving", url=http.url, tool=client.tools[0]))

@@ -43,114 +43,73 @@ class Word(enum.StrEnum):
     """It broke down."""
 
 
-class Fact(enum.Enum):
-    """Something that was seen, compared with what the client does with a good server."""
-
-    UNREACHED = enum.auto()
-    """The misbehaviour never began: the client did not ask, or speaks another version."""
-    DECLARED = enum.auto()
-    """The client declared the capability that the server uses."""
-    KILLED = enum.auto()
-    SIGNALLED = enum.auto()
-    CRASHED = enum.auto()
-    """Its output has the words of a program that broke down."""
-    FAILED = enum.auto()
-    """It ended with another exit status than with the good server."""
-    SAID = enum.auto()
-    """Its output has a new line with the words of a mistake."""
-    SPOKE = enum.auto()
-    """Its output has a new line."""
-    SHOWN = enum.auto()
-    """Its output has the text of the wrong result."""
-    RIGHT = enum.auto()
-    """Its output has the text of the right result."""
-    UNSEEN = enum.auto()
-    """Only its server saw it, and nobody said what it showed."""
-    BLIND = enum.auto()
-    """It does not print results, also not those of the good server."""
-    IN_CALL = enum.auto()
-    """The misbehaviour concerns the result of a call, which only the output could show."""
-    WENT_ON = enum.auto()
-    """It sent all the requests and notifications that it sends to the good server."""
-    LATE = enum.auto()
-    """It did nothing for a while after the misbehaviour, or before it got no answer."""
-    TIMED_OUT = enum.auto()
-    """It says so, or it cancelled its request."""
-    ANSWERED_WELL = enum.auto()
-    ANSWERED = enum.auto()
-    """It answered the request of the server."""
-    SERVER_LEFT = enum.auto()
-    """Its server ran on when it had ended."""
-
-
-_F = Fact
-_Decision = tuple[Word, tuple[Fact, ...], tuple[Fact, ...]]
+_Decision = tuple[Word, tuple[str, ...], tuple[str, ...]]
 
 _ALWAYS: Final[tuple[_Decision, ...]] = (
-    (Word.UNKNOWN, (_F.UNREACHED,), ()),
-    (Word.HUNG, (_F.KILLED,), ()),
-    (Word.DIED, (_F.SIGNALLED, _F.FAILED), ()),
-    (Word.DIED, (_F.CRASHED, _F.FAILED), (_F.TIMED_OUT,)),
+    (Word.UNKNOWN, ("unreached",), ()),
+    (Word.HUNG, ("killed",), ()),
+    (Word.DIED, ("signalled", "failed"), ()),
+    (Word.DIED, ("crashed", "failed"), ("timed out",)),
 )
 _GAVE_UP: Final[tuple[_Decision, ...]] = (
-    (Word.WAITED, (_F.LATE, _F.TIMED_OUT, _F.SAID), ()),
-    (Word.WAITED, (_F.LATE, _F.TIMED_OUT, _F.FAILED, _F.SPOKE), ()),
-    (Word.WAITED, (_F.LATE, _F.TIMED_OUT, _F.UNSEEN), ()),
+    (Word.WAITED, ("late", "timed out", "said"), ()),
+    (Word.WAITED, ("late", "timed out", "failed", "spoke"), ()),
+    (Word.WAITED, ("late", "timed out", "unseen"), ()),
 )
 _COMPLAINED: Final[tuple[_Decision, ...]] = (
-    (Word.TOLD, (_F.FAILED, _F.SPOKE), ()),
-    (Word.TOLD, (_F.SAID,), (_F.RIGHT,)),
+    (Word.TOLD, ("failed", "spoke"), ()),
+    (Word.TOLD, ("said",), ("right",)),
 )
 DECISIONS: Final[Mapping[str, tuple[_Decision, ...]]] = {
     "wrong": (
         *_ALWAYS,
         *_GAVE_UP,
-        (Word.BELIEVED, (_F.SHOWN,), (_F.FAILED, _F.SAID)),
+        (Word.BELIEVED, ("shown",), ("failed", "said")),
         *_COMPLAINED,
-        (Word.SILENT, (_F.FAILED,), ()),
-        (Word.BELIEVED, (_F.SHOWN,), ()),
-        (Word.BELIEVED, (_F.RIGHT,), ()),
-        (Word.UNKNOWN, (_F.BLIND, _F.IN_CALL), ()),
-        (Word.BELIEVED, (_F.BLIND, _F.WENT_ON), ()),
-        (Word.UNKNOWN, (_F.BLIND,), ()),
+        (Word.SILENT, ("failed",), ()),
+        (Word.BELIEVED, ("shown",), ()),
+        (Word.BELIEVED, ("right",), ()),
+        (Word.UNKNOWN, ("blind", "in call"), ()),
+        (Word.BELIEVED, ("blind", "went on"), ()),
+        (Word.UNKNOWN, ("blind",), ()),
         (Word.SILENT, (), ()),
     ),
     "tolerable": (
         *_ALWAYS,
-        (Word.BELIEVED, (_F.SHOWN,), ()),
-        (Word.WELL, (_F.RIGHT,), (_F.FAILED,)),
+        (Word.BELIEVED, ("shown",), ()),
+        (Word.WELL, ("right",), ("failed",)),
         *_GAVE_UP,
         *_COMPLAINED,
-        (Word.UNKNOWN, (_F.UNSEEN, _F.IN_CALL), ()),
-        (Word.WELL, (_F.UNSEEN, _F.WENT_ON), ()),
-        (Word.UNKNOWN, (_F.UNSEEN,), ()),
-        (Word.WELL, (_F.BLIND,), (_F.FAILED,)),
+        (Word.UNKNOWN, ("unseen", "in call"), ()),
+        (Word.WELL, ("unseen", "went on"), ()),
+        (Word.UNKNOWN, ("unseen",), ()),
+        (Word.WELL, ("blind",), ("failed",)),
         (Word.SILENT, (), ()),
     ),
     "absent": (
         *_ALWAYS,
-        (Word.WELL, (_F.RIGHT,), (_F.FAILED, _F.SAID)),
+        (Word.WELL, ("right",), ("failed", "said")),
         *_GAVE_UP,
         *_COMPLAINED,
-        (Word.BELIEVED, (_F.SHOWN,), ()),
-        (Word.TOLD, (_F.SAID, _F.RIGHT), ()),
-        (Word.UNKNOWN, (_F.BLIND,), (_F.FAILED,)),
+        (Word.BELIEVED, ("shown",), ()),
+        (Word.TOLD, ("said", "right"), ()),
+        (Word.UNKNOWN, ("blind",), ("failed",)),
         (Word.SILENT, (), ()),
     ),
     "asking": (
-        (Word.UNKNOWN, (_F.DECLARED,), ()),
+        (Word.UNKNOWN, ("declared",), ()),
         *_ALWAYS,
-        (Word.WELL, (_F.ANSWERED_WELL,), ()),
-        (Word.BELIEVED, (_F.ANSWERED,), ()),
+        (Word.WELL, ("answered well",), ()),
+        (Word.BELIEVED, ("answered",), ()),
         *_GAVE_UP,
         *_COMPLAINED,
         (Word.SILENT, (), ()),
     ),
     "staying": (
-        (Word.UNKNOWN, (_F.UNSEEN, _F.UNREACHED), ()),
-        (Word.HUNG, (_F.KILLED,), ()),
-        (Word.SILENT, (_F.SERVER_LEFT,), ()),
-        (Word.WELL, (), (_F.FAILED,)),
+        (Word.UNKNOWN, ("unseen", "unreached"), ()),
+        (Word.HUNG, ("killed",), ()),
+        (Word.SILENT, ("server left",), ()),
+        (Word.WELL, (), ("failed",)),
         (Word.TOLD, (), ()),
     ),
 }
@@ -168,20 +127,12 @@ class Verdict(NamedTuple):
     """The lines that prove it: what the server did, then what the client sent and printed."""
     notes: tuple[str, ...] = ()
     """Codes of sentences: what else was seen."""
-    cpu: float | None = None
-    memory: int | None = None
+    cpu_seconds: float | None = None
+    memory_mb: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return it as it stands in a file of results."""
-        return {
-            "name": self.name,
-            "word": self.word.value,
-            "seconds": round(self.seconds, 1),
-            "lines": list(self.lines),
-            "notes": list(self.notes),
-            "cpu_seconds": self.cpu,
-            "memory_mb": self.memory,
-        }
+        return self._asdict() | {"seconds": round(self.seconds, 1)}
 
 
 _MISTAKE: Final = re.compile(
@@ -196,43 +147,65 @@ _CRASH: Final = re.compile(
     r"|heap out of memory"
 )
 _TIMEOUT: Final = re.compile(r"(?i)time[ds]?[ _-]?out|deadline|-32001")
+_CHANGING: Final = re.compile(
+    r"(?:\b[A-Za-z]:\\|(?<!\w)/)[\w.~/\\-]+|\b(?=[\w-]*\d)[0-9A-Fa-f-]+\b|\d"
+)
 _CANCELLED: Final = "notifications/cancelled"
 LATE: Final = 1.5
 """Seconds without anything after which a client waited."""
 _SHOWN_LINES: Final = 8
 
 
-def facts(row: Misbehaviour, run: Run, good: Run) -> frozenset[Fact]:
+def facts(row: Misbehaviour, run: Run, good: Run) -> dict[str, bool]:
     """Return what was seen of a run, compared with that against a good server."""
     odd_at = run.odd_at
     output, before = run.output or "", good.output or ""
     new = _new_lines(output, before)
-    answers = list(_answers(run))
+    answers = [one for one in messages(run) if "method" not in one and "id" in one]
     wrong_answer = "result" if row.answer == "error" else "error"
     waits = sum(step.get("wait", 0) for step in row.steps)
-    seen = {
-        Fact.UNREACHED: odd_at is None and not (run.ended_for and row.unanswered),
-        Fact.DECLARED: bool(row.declares) and _declares(run, row.declares),
-        Fact.KILLED: bool(run.ended_for),
-        Fact.SIGNALLED: _is_signal(run.status or 0) and not run.ended_for,
-        Fact.CRASHED: any(map(_CRASH.search, new)),
-        Fact.FAILED: run.status != good.status,
-        Fact.SAID: any(map(_MISTAKE.search, new)),
-        Fact.SPOKE: bool(new),
-        Fact.SHOWN: WRONG in output,
-        Fact.RIGHT: RIGHT in output,
-        Fact.UNSEEN: run.output is None,
-        Fact.BLIND: run.output is None or RIGHT not in before,
-        Fact.IN_CALL: row.method == "tools/call",
-        Fact.WENT_ON: _methods(good) <= _methods(run) and _said_after(run),
-        Fact.LATE: odd_at is not None
-        and (bool(row.unanswered) or run.ended_at - odd_at > LATE + waits + _tail(good)),
-        Fact.TIMED_OUT: any(map(_TIMEOUT.search, new)) or bool(_count(run, _CANCELLED)),
-        Fact.ANSWERED: bool(answers),
-        Fact.ANSWERED_WELL: bool(answers) and not any(wrong_answer in one for one in answers),
-        Fact.SERVER_LEFT: any(SERVER in one for one in run.left),
+    last = max((one.at for one in good.events if one.what == "out"), default=good.ended_at)
+    tail = good.ended_at - last
+    status = run.status or 0
+    return {
+        # it never began: the client did not ask, or speaks another version
+        "unreached": odd_at is None and not (run.ended_for and row.unanswered),
+        # the client declared the capability that the server uses
+        "declared": bool(row.declares) and _declares(run, row.declares),
+        "killed": bool(run.ended_for),
+        # a shell, and what is like one, adds 128 to a signal
+        "signalled": (status < 0 or status - 128 in signal.valid_signals()) and not run.ended_for,
+        # its output has the words of a program that broke down
+        "crashed": any(map(_CRASH.search, new)),
+        # it ended with another exit status than with the good server
+        "failed": run.status != good.status,
+        # its output has a new line with the words of a mistake
+        "said": any(map(_MISTAKE.search, new)),
+        # its output has a new line
+        "spoke": bool(new),
+        # its output has the text of the wrong result
+        "shown": WRONG in output,
+        # its output has the text of the right result
+        "right": RIGHT in output,
+        # only its server saw it, and nobody said what it showed
+        "unseen": run.output is None,
+        # it does not print results, also not those of the good server
+        "blind": run.output is None or RIGHT not in before,
+        # the misbehaviour concerns the result of a call, which only the output could show
+        "in call": row.method == "tools/call",
+        # it sent all the requests and notifications that it sends to the good server
+        "went on": _methods(good) <= _methods(run) and _said_after(run),
+        # it did nothing for a while after the misbehaviour, or before it got no answer
+        "late": odd_at is not None
+        and (bool(row.unanswered) or run.ended_at - odd_at > LATE + waits + tail),
+        # it says so, or it cancelled its request
+        "timed out": any(map(_TIMEOUT.search, new)) or bool(_count(run, _CANCELLED)),
+        # it answered the request of the server
+        "answered": bool(answers),
+        "answered well": bool(answers) and not any(wrong_answer in one for one in answers),
+        # its server ran on when it had ended
+        "server left": any(SERVER in one for one in run.left),
     }
-    return frozenset(fact for fact, is_so in seen.items() if is_so)
 
 
 def verdict(row: Misbehaviour, run: Run, good: Run) -> Verdict:
@@ -241,15 +214,15 @@ def verdict(row: Misbehaviour, run: Run, good: Run) -> Verdict:
     word = next(
         word
         for word, needed, excluded in DECISIONS[row.kind]
-        if seen.issuperset(needed) and seen.isdisjoint(excluded)
+        if all(seen[fact] for fact in needed) and not any(seen[fact] for fact in excluded)
     )
     notes = [
         *([run.ended_for] if run.ended_for not in ("", "late") else []),
         *(["asked again"] if _count(run, row.method) > max(1, _count(good, row.method)) else []),
         *(["cancelled"] if _count(run, _CANCELLED) else []),
         *(["started again"] if _starts(run) > _starts(good) else []),
-        *(["declared"] if Fact.DECLARED in seen else []),
-        *(["never asked"] if Fact.UNREACHED in seen else []),
+        *(["declared"] if seen["declared"] else []),
+        *(["never asked"] if seen["unreached"] else []),
         *(["left"] if any(SERVER not in one for one in run.left) else []),
     ]
     begun = run.odd_at or run.ended_at
@@ -258,25 +231,14 @@ def verdict(row: Misbehaviour, run: Run, good: Run) -> Verdict:
     return Verdict(row.name, word, seconds, lines, tuple(notes), run.cpu, run.memory)
 
 
-def _is_signal(status: int) -> bool:
-    """Return True if a program ended by a signal. A shell, and what is like one, adds 128."""
-    return status < 0 or status - 128 in signal.valid_signals()
-
-
-def _tail(good: Run) -> float:
-    """Return the seconds from the last line of the good server to the end of the client."""
-    last = max((one.at for one in good.events if one.what == "out"), default=good.ended_at)
-    return good.ended_at - last
-
-
 def _new_lines(output: str, before: str) -> list[str]:
     known = {_worn(line) for line in before.splitlines()}
     return [line for line in output.splitlines() if _worn(line) and _worn(line) not in known]
 
 
 def _worn(line: str) -> str:
-    """Return a line without what changes from run to run."""
-    return re.sub(r"[\d\W]+", " ", line.replace(WRONG, RIGHT)).strip()
+    """Return a line without what changes from run to run: numbers, paths of files, and ids."""
+    return re.sub(r"\W+", " ", _CHANGING.sub(" ", line.replace(WRONG, RIGHT))).strip()
 
 
 def messages(run: Run) -> Iterator[dict[str, Any]]:
@@ -286,11 +248,6 @@ def messages(run: Run) -> Iterator[dict[str, Any]]:
                 message = json.loads(event.text)
                 if isinstance(message, dict):
                     yield message
-
-
-def _answers(run: Run) -> Iterator[dict[str, Any]]:
-    """Yield the responses of the client to requests of the server."""
-    return (one for one in messages(run) if "method" not in one and "id" in one)
 
 
 def _declares(run: Run, capability: str) -> bool:

@@ -54,7 +54,7 @@ class TriedFaults(Capability):
 
         row = self._left.pop(0)
         player = Player(row, [exchange.tool])
-        *before, last = player.lines(exchange.request.body, row.steps)
+        *before, last = (line for _, line in player.acts(exchange.request.body, row.steps))
         for line in before:
             self._way.journal.write(player.encoded(line), by=by(row), note=DELIBERATE)
         outcome = self._way.session.reply_with_line(exchange.number, last)

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 WAY: Final = sys.argv[1]
-PATIENCE: Final = 4.0
+PATIENCE: Final = 15.0
+"""Seconds for a response: on a busy computer, servers take long to start."""
 
 
 class TimedOutError(Exception):

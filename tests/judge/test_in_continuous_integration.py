@@ -44,6 +44,8 @@ def test_the_workflow_of_the_manual_passes_and_fails_when_something_is_wrong(
     environment = {**os.environ, "PATH": programs, "HUMANMCP_LANG": "en"}
 
     def run(command: str) -> "subprocess.CompletedProcess[str]":
+        # on a busy computer, programs take long to start
+        command = command.replace("humanmcp judge ", "humanmcp judge --timeout 60 --jobs 2 ")
         return subprocess.run(
             ["bash", "-c", command],
             capture_output=True,
