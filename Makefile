@@ -80,7 +80,7 @@ site: $(DEV) editor ## build the manual as a site, and the page without a server
 hosts: $(DEV) ## let real hosts from npm ask a person (2 GB, no account); see tools/hosts
 	@$(BIN)/python -m tools.hosts $(HOSTS)
 
-judge: $(DEV) node ## judge the SDK clients, and write docs/reference/clients.md (some minutes)
+judge: $(DEV) node ## judge real clients, and write docs/reference/clients.md (an hour and more)
 	@$(BIN)/python -m tools.judging $(CLIENTS)
 
 screenshots: $(DEV) browser editor ## take a picture of every view: light, dark, phone, Japanese

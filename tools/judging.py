@@ -1,20 +1,33 @@
 """Judge the real clients, and write what they do: `make judge`, the page of the manual.
 
-    python -m tools.judging [CLIENT…]      only these: the beginning of a name, such as "Python"
+    python -m tools.judging [--folder FOLDER] [CLIENT…]      only these; the other rows stay
 
-Runs each SDK over stdio and over Streamable HTTP. Nothing else should run beside it.
+The SDKs are those of `python -m tools.install clients`. The other clients come from npm into
+FOLDER, by default a temporary one. Each client is judged twice, and what differs is not known.
+Nothing else should run beside it.
 """
 
+import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
+import venv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from humanmcp.judge.misbehaviours import misbehaviours
+from humanmcp.judge.verdicts import Word
 from humanmcp.locales import say
+from humanmcp.setup import hosts
 from tests.clients.reactions import commands
+from tools.hosts.installing import CannotRunError, Installed, install
+from tools.hosts.model import TOOL
+from tools.hosts.table import REAL, RealHost
 from tools.install import CLIENTS
 
 ROOT: Final = Path(__file__).parents[1]
@@ -28,66 +41,225 @@ _HEAD: Final = """\
 
 `make judge` measures this with `humanmcp judge`, and writes this page.
 [See what a client does with a faulty server](../how-to/judge-a-client.md) says what the words mean.
-Each client lists the tools, calls one, and prints the result. Its timeout is set to 4 seconds.
+Where two runs differ, the word is *not known*.
 
 """
-UNMEASURED: Final = _HEAD + "Not measured yet.\n"
-"""The page before the first `make judge`."""
+RUNS: Final = 2
+TELEMETRY: Final = {"MCP_USE_ANONYMIZED_TELEMETRY": "false", "DO_NOT_TRACK": "1"}
+"""So that a measurement reports nothing to anybody."""
 
 
-def judged(words: tuple[str, ...], server: str) -> dict[str, Any]:
-    """Judge one client over one transport: {server...} or {url}."""
-    command = [sys.executable, "-m", "humanmcp", "judge", "--lang", "en", "--format", "json"]
-    done = subprocess.run(
-        [*command, "--", *words, server],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        cwd=CLIENTS,
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A client: its command for each transport, the flags of `humanmcp judge`, and what to tell."""
+
+    name: str
+    version: str
+    how: str
+    words: Mapping[str, Sequence[str]]
+    flags: tuple[str, ...] = ()
+    path: tuple[Path, ...] = ()
+    """Folders that come first on PATH."""
+
+
+def clients(folder: Path, chosen: Sequence[str]) -> Iterator[Judged]:
+    """Yield the chosen clients; those that are no SDKs are installed into a folder."""
+    for kind in (_sdks, _programs, _mcp_use, _agents):
+        yield from kind(folder, lambda name: not chosen or name.startswith(tuple(chosen)))
+
+
+Wanted = Callable[[str], bool]
+
+
+def _sdks(_folder: Path, wanted: Wanted) -> Iterator[Judged]:
+    how = "It lists the tools, calls one, and prints the result. A request may take 4 seconds."
+    for name, version, command in commands("judged.mjs", "judged.py"):
+        if wanted(name):
+            words = {
+                "stdio": (*command, "stdio", "{server...}"),
+                "http": (*command, "http", "{url}"),
+            }
+            yield Judged(name, version, how, words)
+
+
+_PROGRAMS: Final = (
+    (
+        RealHost("inspector", "@modelcontextprotocol/inspector", "mcp-inspector", (), {}),
+        "Inspector CLI",
+        "`--cli … --method tools/call`. It has its own limit of 60 seconds; after 70 it *hung*.",
+        ("--cli",),
+        {"stdio": ("{server...}",), "http": ("{url}", "--transport", "http")},
+        ("--method", "tools/call", "--tool-name", "t"),
+        ("--timeout", "70"),
+    ),
+    (
+        RealHost("mcporter", "mcporter", "mcporter", (), {}),
+        "mcporter",
+        "`mcporter call --timeout 4000`. After 40 seconds it *hung*.",
+        ("call", "--name", "judged", "--timeout", "4000", "t"),
+        {"stdio": ("--stdio", "{server}"), "http": ("--http-url", "{url}", "--allow-http")},
+        (),
+        ("--timeout", "40"),
+    ),
+)
+
+
+def _programs(folder: Path, wanted: Wanted) -> Iterator[Judged]:
+    for host, name, how, before, servers, after, flags in _PROGRAMS:
+        if wanted(name) and (found := _installed(host, folder)):
+            words = {
+                transport: (str(found.program), *before, *server, *after)
+                for transport, server in servers.items()
+            }
+            yield Judged(name, found.version, how, words, flags, found.path)
+
+
+def _mcp_use(folder: Path, wanted: Wanted) -> Iterator[Judged]:
+    """Install mcp-use from PyPI, in an environment of its own."""
+    if not wanted("mcp-use"):
+        return
+    python = folder.absolute() / "mcp-use-py" / "bin" / "python"
+    if not python.exists():
+        venv.create(python.parents[1], with_pip=True)
+        subprocess.run((python, "-m", "pip", "install", "--quiet", "mcp-use"), check=True)
+    told = "from importlib.metadata import version; print(version('mcp-use'))"
+    version = subprocess.run((python, "-c", told), capture_output=True, text=True, check=True)
+    command = (str(python), str(ROOT / "tests" / "clients" / "judged_mcp_use.py"))
+    yield Judged(
+        "mcp-use (Python)",
+        version.stdout.strip(),
+        "It lists the tools, calls one, and prints the result. After 20 seconds it *hung*.",
+        {"stdio": (*command, "stdio", "{server...}"), "http": (*command, "http", "{url}")},
+        ("--timeout", "20"),
     )
-    return {one["name"]: one for one in json.loads(done.stdout)["verdicts"]}
 
 
-def measured(chosen: list[str]) -> list[dict[str, Any]]:
-    """Judge the clients that are installed: those of `tests/clients/reactions.py`."""
-    found = []
-    for name, edition, command in commands("judged.mjs", "judged.py"):
-        if chosen and not any(name.startswith(one) for one in chosen):
-            continue
-        words: dict[str, str] = {}
-        for transport, server in (("stdio", "{server...}"), ("http", "{url}")):
-            for row, verdict in judged((*command, transport), server).items():
-                if transport == "stdio" or misbehaviours()[row].place == "http":
-                    words[row] = verdict["word"]
-            sys.stderr.write(f"{name} {edition} {transport}\n")
-        found.append({"name": name, "version": edition, "words": words})
-    return found
+_OF_AGENTS: Final = """
+banner exit_at_start silent_at_initialize exit_after_initialize version_of_the_future
+version_missing no_server_info tools_not_declared initialize_refused
+null_member_in_list no_string_in_list dangling_reference_in schema_not_object silent_at_list
+many_tools name_with_dot name_with_spaces name_of_100_letters same_name_twice one_of_at_the_top
+array_without_items list_of_types schema_of_itself slow_pattern schema_with_comment cursor_to_itself
+empty_cursor long_description
+error_null id_string another_id not_json array no_content result_no_object null_flag null_meta
+bad_base64 structured_mismatch second_response log_line exit_at_call silent_at_call
+unknown_request roots_not_declared
+"""
+"""What an agent is judged on: each run takes it some seconds."""
 
 
-def page(table: dict[str, Any]) -> str:
+def _agents(folder: Path, wanted: Wanted) -> Iterator[Judged]:
+    how = (
+        "One prompt, with a stand-in model that calls the tool and repeats its result. A call may"
+        " take 10 seconds where the entry of the host can say so; after 60 seconds it *hung*."
+    )
+    for host in REAL:
+        name = hosts.BY_NAME[host.name].label
+        if wanted(name) and (found := _installed(host, folder)):
+            words = (sys.executable, "-m", "tools.hosts.judged", host.name, str(folder.absolute()))
+            flags = ("--tool", TOOL, "--timeout", "60", "--only", ",".join(_OF_AGENTS.split()))
+            yield Judged(name, found.version, how, {"stdio": (*words, "{server...}")}, flags)
+
+
+def _installed(host: RealHost, folder: Path) -> Installed | None:
+    try:
+        return install(host, folder)
+    except CannotRunError as error:
+        sys.stderr.write(f"NOT RUN: {host.name}: {error}\n")
+        return None
+
+
+def judged(client: Judged, transport: str, jobs: int) -> dict[str, str]:
+    """Judge one client over one transport, twice. Return the words."""
+    command = [sys.executable, "-m", "humanmcp", "judge", "--lang", "en", "--format", "json"]
+    path = os.pathsep.join([*map(str, client.path), os.environ["PATH"]])
+    runs = []
+    for _ in range(RUNS):
+        done = subprocess.run(
+            [*command, "--jobs", str(jobs), *client.flags, "--", *client.words[transport]],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            cwd=CLIENTS,
+            env={**os.environ, **TELEMETRY, "PATH": path, "PYTHONPATH": str(ROOT)},
+        )
+        runs.append({one["name"]: one["word"] for one in json.loads(done.stdout)["verdicts"]})
+    first, second = runs
+    words = {}
+    for name, word in first.items():
+        if transport == "stdio" or misbehaviours()[name].place == "http":
+            words[name] = word if word == second[name] else Word.UNKNOWN.value
+        if word != second[name]:
+            sys.stderr.write(f"{client.name} {client.version}, {name}: {word}, {second[name]}\n")
+    return words
+
+
+def measured(client: Judged, jobs: int) -> dict[str, Any]:
+    """Judge one client over all its transports."""
+    words: dict[str, str] = {}
+    for transport in client.words:
+        words |= judged(client, transport, jobs)
+        sys.stderr.write(f"{client.name} {client.version} {transport}\n")
+    return {
+        "name": client.name,
+        "version": client.version,
+        "runs": RUNS,
+        "date": datetime.now(UTC).date().isoformat(),
+        "how": client.how,
+        "words": words,
+    }
+
+
+def page(table: Sequence[Mapping[str, Any]]) -> str:
     """Write the measured words as a page."""
-    clients = table["clients"]
-    heads = [f"{one['name']} {one['version']}" for one in clients]
-    lines = [f"{_HEAD}Measured on {table['date']}."]
+    lines = [_HEAD, "| client | version | measured | runs | how |", "|" + " --- |" * 5]
+    members = ("name", "version", "date", "runs", "how")
+    lines += [f"| {' | '.join(str(one[member]) for member in members)} |" for one in table]
     rows = misbehaviours()
     for place in dict.fromkeys(one.place for one in rows.values()):
+        of_place = [name for name in rows if rows[name].place == place]
+        here = [one for one in table if one["words"].keys() & set(of_place)]
+        heads = [f"{one['name']} {one['version']}" for one in here]
         lines += [f"\n## {place}\n", f"| the server | {' | '.join(heads)} |"]
         lines.append("| --- " * (len(heads) + 1) + "|")
-        for name in (one.name for one in rows.values() if one.place == place):
-            words = [client["words"].get(name, "") for client in clients]
+        for name in of_place:
+            words = [client["words"].get(name, "") for client in here]
             lines.append(f"| {say('misbehaviour', name, 'en')} | {' | '.join(words)} |")
     return "\n".join(lines) + "\n"
 
 
-def main(chosen: list[str]) -> None:
-    """Measure and write both files; only measure and print if clients are chosen."""
-    table = {"date": datetime.now(UTC).date().isoformat(), "clients": measured(chosen)}
-    if chosen:
-        sys.stderr.write(page(table))
-        return
-    FILE.write_text(json.dumps(table, indent=1) + "\n", "utf-8")
-    PAGE.write_text(page(table), "utf-8")
+def main() -> None:
+    """Measure, and write both files; after each client, so that an interrupt keeps the others."""
+    parser = argparse.ArgumentParser(prog="python -m tools.judging", description=__doc__)
+    parser.add_argument("clients", nargs="*", help="the beginning of their names (default: all)")
+    parser.add_argument("--folder", type=Path, help="keep the packages here for the next time")
+    parser.add_argument("--jobs", type=int, default=1, help="run so many at a time")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="judging-", ignore_cleanup_errors=True) as temporary:
+        for client in clients(arguments.folder or Path(temporary), arguments.clients):
+            try:
+                write(measured(client, arguments.jobs))
+            except subprocess.CalledProcessError as error:
+                sys.stderr.write(
+                    f"NOT RUN: {client.name}: `humanmcp judge` exits {error.returncode}\n"
+                )
+
+
+def write(row: Mapping[str, Any]) -> None:
+    """Put the row of a client into both files, in the place of its earlier one.
+
+    That is the one of the same name whose version has the same first number.
+    """
+
+    def key(one: Mapping[str, Any]) -> tuple[str, str]:
+        return one["name"], one["version"].partition(".")[0]
+
+    found = json.loads(FILE.read_text("utf-8"))["clients"] if FILE.exists() else []
+    table = {key(one): one for one in found} | {key(row): row}
+    content = {"clients": list(table.values())}
+    FILE.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    PAGE.write_text(page(content["clients"]), "utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

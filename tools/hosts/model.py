@@ -84,7 +84,7 @@ class Model:
             step = self.script[count] if count < len(self.script) else None
             return Turn(step[0], "", step[1]) if step else Turn("", "It is done.")
         ours = [name for name in tools if TOOL in name]
-        if result:
+        if result or count:
             return Turn("", f"The person said: {result}")
         return Turn(ours[0], "") if ours else Turn("", "There is nobody to ask.")
 

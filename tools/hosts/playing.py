@@ -61,6 +61,11 @@ class Room:
         """Where the messages wait."""
         return self.folder / "inbox"
 
+    def make(self) -> None:
+        """Make the folders."""
+        for folder in (self.home, self.project, self.inbox):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
     def environment(self, *first: Path) -> dict[str, str]:
         """Return what every program of this run is given, with folders that come first on PATH."""
         path = os.pathsep.join([*map(str, first), os.environ["PATH"]])
@@ -71,12 +76,16 @@ def configured(
     host: RealHost, installed: Installed, model: Model, room: Room, *flags: str
 ) -> dict[str, str]:
     """Configure a host in a room with `humanmcp config`. Return the environment to start it in."""
-    for folder in (room.home, room.project, room.inbox):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    room.make()
     words = [*HUMANMCP, "config", host.name, "--write", "--home", str(room.inbox), *flags]
     subprocess.run(
         words, cwd=room.project, env=room.environment(), check=True, capture_output=True, timeout=60
     )
+    return prepared(host, installed, model, room)
+
+
+def prepared(host: RealHost, installed: Installed, model: Model, room: Room) -> dict[str, str]:
+    """Tell a configured host where its model is. Return the environment to start it in."""
     host.prepare(room.home, model.url)
     own = {name: value.replace("{url}", model.url) for name, value in host.environment.items()}
     return {**room.environment(*installed.path), **own}
