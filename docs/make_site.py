@@ -238,6 +238,7 @@ def build(folder: Path) -> None:
     """
     for language in LANGUAGES:
         _build(folder, language)
+    shutil.rmtree(folder / "site" / "try", ignore_errors=True)
     if (folder / "try").exists():
         shutil.copytree(folder / "try", folder / "site" / "try")
     (folder / "site" / "llms.txt").write_text(summary(), encoding="utf-8")

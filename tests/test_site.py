@@ -19,8 +19,10 @@ pytestmark = pytest.mark.xdist_group("site")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site, with a page in the place of the one without a server."""
     folder = tmp_path_factory.mktemp("site")
-    (folder / "try").mkdir()
-    (folder / "try" / "index.html").touch()
+    for name in ("site/try/old.js", "try/index.html"):
+        file = folder / name
+        file.parent.mkdir(parents=True)
+        file.touch()
     make_site.write(folder)
     make_site.build(folder)
     return folder / "site"
@@ -40,6 +42,7 @@ def test_no_link_is_dead(site: Path) -> None:
 )
 def test_the_first_page_opens_the_page_without_a_server(site: Path, page: str, link: str) -> None:
     """In both languages, and by a relative link: a site may be anywhere."""
+    assert [one.name for one in (site / "try").iterdir()] == ["index.html"]
     assert link in (site / page).read_text(encoding="utf-8")
 
 
