@@ -34,9 +34,8 @@ from humanmcp.protocol.answer_book.placeholders import fill_answer, placeholders
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.diagnostics.problem import json_text
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.jsonrpc import Message, as_json
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods
@@ -221,13 +220,13 @@ def rule_lines(book: Book) -> Iterator[str]:
 def _meant_for(entry: BookEntry) -> str:
     """Write the conditions of a rule."""
     parts = [entry.method or "*", entry.tool or entry.resource]
-    parts += [f"{name} = {json_text(value)}" for name, value in entry.where.items()]
-    parts += [f"{name} ∋ {json_text(value)}" for name, value in entry.contains.items()]
+    parts += [f"{name} = {as_json(value)}" for name, value in entry.where.items()]
+    parts += [f"{name} ∋ {as_json(value)}" for name, value in entry.contains.items()]
     parts += [f"client_has {name}" for name in entry.client_has]
-    parts += [f"inputResponses {json_text(entry.responses)}"] if entry.responses is not None else []
-    parts += [f"requestState {json_text(entry.state)}"] if entry.state is not None else []
+    parts += [f"inputResponses {as_json(entry.responses)}"] if entry.responses is not None else []
+    parts += [f"requestState {as_json(entry.state)}"] if entry.state is not None else []
     parts += [f"key {entry.key}"] if entry.key else []
-    parts += [f"kept {json_text(entry.kept)}"] if entry.kept is not None else []
+    parts += [f"kept {as_json(entry.kept)}"] if entry.kept is not None else []
     parts += [f"times {entry.times}"] if entry.times is not None else []
     return " ".join(filter(None, parts))
 
@@ -243,7 +242,7 @@ def _does(entry: BookEntry, where: Mapping[str, Any]) -> str:
     text: str = fill_answer(entry.text, entry.form, where) if entry.fills else entry.text
     steps.append(f"{KEY_OF[entry.form]} {text}")
     steps += [f"fault {entry.fault}"] if entry.fault else []
-    steps += [f"keep {json_text(entry.keep)}"] if entry.keep else []
+    steps += [f"keep {as_json(entry.keep)}"] if entry.keep else []
     return "; ".join(steps)
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from humanmcp.inbox.contract import Inbox, Key
-from humanmcp.protocol.conversation.approvals import as_json, denied
+from humanmcp.protocol.conversation.approvals import denied
+from humanmcp.protocol.json.jsonrpc import as_json
 from tests.support.forking import start
 from tests.support.serve_http import JSON, ServingHttp, modern
 from tests.support.serve_process import bare_environment

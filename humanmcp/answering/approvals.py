@@ -19,7 +19,7 @@ from humanmcp.protocol.conversation import approvals, questions
 from humanmcp.protocol.conversation.approvals import pattern_of
 from humanmcp.protocol.conversation.exchange import APPROVAL, QUESTION
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.jsonrpc import member, members
+from humanmcp.protocol.json.jsonrpc import as_json, member, members
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import code_point, one_line, visible_code
 from humanmcp.protocol.validation.results import outcome_result
@@ -135,7 +135,7 @@ def _as_member(value: object, raw: str) -> str:
         json.loads(value)
     except (ValueError, RecursionError):
         return value
-    return approvals.as_json(value)
+    return as_json(value)
 
 
 def _part(name: str, text: str, kind: str = "code") -> CardPart:
@@ -297,7 +297,7 @@ def changed_input(approval: Approval, typed: Mapping[str, str]) -> str:
             is_text = isinstance(approval.input[name], str)
             if not is_text and approvals.read_once(words)[1]:  # `1, "b": 2` would be two members
                 raise ApprovalError("no object")
-            changed[name] = approvals.as_json(words) if is_text else words
+            changed[name] = as_json(words) if is_text else words
     return approvals.with_members(approval.text, changed) if changed else approval.text
 
 
@@ -324,7 +324,7 @@ def deny(opened: OpenExchange, reason: str, *, shown: str = "") -> Reply:
 
 def _outcome(opened: OpenExchange, outcome: JsonObject, shown: str) -> Reply:
     result = outcome_result(opened.item.protocol_version, outcome, opened.negotiated)
-    return Reply(approvals.as_json(result), TextForm.RESULT, shown=shown)
+    return Reply(as_json(result), TextForm.RESULT, shown=shown)
 
 
 def typed_answers(

@@ -41,8 +41,8 @@ from humanmcp.inbox.contract import SessionFacts
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.answer_book.decide import HandshakePolicy
-from humanmcp.protocol.conversation.approvals import AGENT, as_json, read_once
-from humanmcp.protocol.json.jsonrpc import member
+from humanmcp.protocol.conversation.approvals import AGENT, read_once
+from humanmcp.protocol.json.jsonrpc import as_json, member
 from humanmcp.protocol.json.tree import follow, text_at
 from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.serve import ParentWatch, ServerParts

@@ -16,8 +16,8 @@ import enum
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.protocol.conversation.approvals import as_json, with_members
-from humanmcp.protocol.json.jsonrpc import member, members
+from humanmcp.protocol.conversation.approvals import with_members
+from humanmcp.protocol.json.jsonrpc import as_json, member, members
 from humanmcp.protocol.json.tree import follow, text_at
 
 if TYPE_CHECKING:

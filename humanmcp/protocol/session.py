@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import math
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final, assert_never
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.conversation import state
 from humanmcp.protocol.conversation.exchange import (
@@ -41,9 +41,18 @@ from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message, RequestId
+from humanmcp.protocol.json.jsonrpc import (
+    Batch,
+    Flaw,
+    Kind,
+    Malformed,
+    Message,
+    RequestId,
+    notice_line,
+)
+from humanmcp.protocol.json.tree import array_at, object_at
 from humanmcp.protocol.tables import methods, versions
-from humanmcp.protocol.tables.methods import DISCOVER, UPDATED
+from humanmcp.protocol.tables.methods import CANCELLED, DISCOVER, PROGRESS, UPDATED
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import check
 
@@ -177,8 +186,6 @@ class McpSession:
                 return self._receive_batch(batch)
             case Malformed() as malformed:
                 return self._cannot_read(malformed)
-            case impossible:
-                assert_never(impossible)
 
     def _cannot_read(self, malformed: Malformed) -> tuple[Event, ...]:
         self.unreadable += 1
@@ -198,8 +205,6 @@ class McpSession:
                 return self._receive_notice(message)
             case Kind.RESULT | Kind.ERROR:
                 return (self._receive_response(message),)
-            case impossible:
-                assert_never(impossible)
 
     def _receive_batch(self, batch: Batch) -> tuple[Event, ...]:
         # 2025-03-26: "MCP implementations MAY support sending JSON-RPC batches, but MUST support
@@ -384,10 +389,7 @@ class McpSession:
         speaks = features(exchange.version).progress_messages
         said = f',"message":{jsonrpc.as_line(message)}' if speaks else ""
         step = max(step, math.floor(self._theirs.last(exchange.request)) + 1)
-        line = (
-            '{"jsonrpc":"2.0","method":"notifications/progress","params":'
-            f'{{"progressToken":{token},"progress":{step}{said}}}}}'
-        )
+        line = notice_line(PROGRESS, f'{{"progressToken":{token},"progress":{step}{said}}}')
         self.remember(line)
         return line
 
@@ -439,18 +441,18 @@ class McpSession:
         if exchange is None or not methods.of(exchange.method).stays_open:
             return None
         self.exchanges.put(exchange.after(Transition.ACKNOWLEDGED))
-        wanted = exchange.request.params.get("notifications")
+        wanted = object_at(exchange.request.params, "notifications")
         declared = self._server_capabilities
         tasks = methods.declares(exchange.request, methods.TASKS)
         honoured = {
             name: value
-            for name, value in (wanted.items() if isinstance(wanted, dict) else ())
+            for name, value in wanted.items()
             if value and (_capability(name) in declared or (tasks and name == methods.TASK_IDS))
         }
-        return (
-            '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":'
+        return notice_line(
+            "notifications/subscriptions/acknowledged",
             f'{{"_meta":{{"{versions.META_SUBSCRIPTION}":{exchange.id.token}}},'
-            f'"notifications":{jsonrpc.as_line(honoured)}}}}}'
+            f'"notifications":{jsonrpc.as_line(honoured)}}}',
         )
 
     @property
@@ -484,11 +486,11 @@ class McpSession:
             said = {"params": params} if params else {}
             notice = jsonrpc.as_line({"jsonrpc": "2.0", "method": method, **said})
             return (notice,) if wanted and self.negotiated.initialized else ()
-        rest = jsonrpc.as_line(params)[1:-1]
+        inside = jsonrpc.as_line(params)[1:-1]
+        more = f",{inside}" if inside else ""
+        meta = versions.META_SUBSCRIPTION
         return tuple(
-            f'{{"jsonrpc":"2.0","method":{jsonrpc.as_line(method)},"params":'
-            f'{{"_meta":{{"{versions.META_SUBSCRIPTION}":{one.id.token}}}'
-            f"{',' if rest else ''}{rest}}}}}"
+            notice_line(method, f'{{"_meta":{{"{meta}":{one.id.token}}}{more}}}')
             for one in self.pending
             if methods.of(one.method).stays_open and _listens(one, of)
         )
@@ -604,10 +606,7 @@ class McpSession:
 def cancellation(asked: RequestId, reason: str = "") -> str:
     """Return a `notifications/cancelled` line for a request of our own."""
     said = f',"reason":{jsonrpc.as_line(reason)}' if reason else ""
-    return (
-        '{"jsonrpc":"2.0","method":"notifications/cancelled","params":'
-        f'{{"requestId":{asked.token}{said}}}}}'
-    )
+    return notice_line(CANCELLED, f'{{"requestId":{asked.token}{said}}}')
 
 
 def _repeats(message: Message, exchange: Exchange) -> bool:
@@ -629,13 +628,9 @@ def _asked(request: Message) -> Mapping[str, Any]:
 
 def _listens(exchange: Exchange, of: str) -> bool:
     """Return True if a subscription covers this kind of list, or this resource."""
-    wanted = exchange.request.params.get("notifications")
-    if not isinstance(wanted, dict):
-        return False
-    resources = wanted.get("resourceSubscriptions")
-    return wanted.get(f"{of}ListChanged") is True or (
-        isinstance(resources, list) and of in resources
-    )
+    wanted = object_at(exchange.request.params, "notifications")
+    resources = array_at(wanted, "resourceSubscriptions")
+    return wanted.get(f"{of}ListChanged") is True or of in resources
 
 
 def _capability(change: str) -> str:

@@ -35,7 +35,7 @@ from humanmcp.protocol.conversation.timeouts import REPEAT_WITHIN
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.jsonrpc import Message, parts_of
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.methods import undeclared_extension
 from humanmcp.protocol.tables.versions import features
@@ -281,9 +281,9 @@ class ParkedCalls(Capability):
         parked = item.waiting.parked
         answered = parking.answered_in(exchange, parked.asks)
         if answered:
-            asks = parking.by_key(parked.asks)
+            asks = parts_of(parked.asks)
             left = {name: one for name, one in asks.items() if name not in answered}
-            heard = {**parking.by_key(parked.heard), **answered}
+            heard = {**parts_of(parked.heard), **answered}
             still, told = parking.as_object(left), parking.as_object(heard)
             self._told(item, parked._replace(asks=still, heard=told))
 
@@ -365,7 +365,7 @@ class ParkedCalls(Capability):
         asked = parking.asked_in(line, (item.waiting.parked.asks, item.waiting.parked.heard))
         if asked:
             # The client gets it with the task; the person writes on.
-            asks = parking.as_object({**parking.by_key(item.waiting.parked.asks), **asked})
+            asks = parking.as_object({**parts_of(item.waiting.parked.asks), **asked})
             self._told(item, item.waiting.parked._replace(asks=asks))
             self._inbox.refuse(item.key, ())
             start = check.start(exchange, negotiated, spoken_language())

@@ -16,8 +16,7 @@ from humanmcp.desk.rendering import SECTION
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import QUESTION, NegotiatedState, kind_of_tool
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
-from humanmcp.protocol.diagnostics.problem import json_text
-from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.jsonrpc import Message, as_json
 from humanmcp.protocol.json.tree import follow, object_at
 from humanmcp.protocol.json.undecoded import is_large
 from humanmcp.protocol.repair.reading import read_json
@@ -125,7 +124,7 @@ def _field(name: str, kind: Kind, version: str, usual: Json = None) -> FormField
         case types.OneOf():  # the default first
             values = sorted(kind.values, key=lambda one: one != usual)
             found.kind, found.value = "choice", values[0]
-            found.choices = tuple((json_text(one), one) for one in values)
+            found.choices = tuple((as_json(one), one) for one in values)
         case types.OneOrMany() if kind.many_since > version:
             return _field(name, kind.item, version, usual)
         case types.ListOf() | types.OneOrMany():  # one value begins the list
@@ -280,7 +279,7 @@ def _choices(field: Field) -> tuple[tuple[str, str], ...]:
     """Return the allowed values as JSON, each with its title or itself."""
     if field.kind == "boolean":
         return _yes_or_no()
-    return tuple((json_text(one.value), one.title or _shown(one.value)) for one in field.choices)
+    return tuple((as_json(one.value), one.title or _shown(one.value)) for one in field.choices)
 
 
 def _yes_or_no() -> tuple[tuple[str, str], ...]:
@@ -288,7 +287,7 @@ def _yes_or_no() -> tuple[tuple[str, str], ...]:
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    return value if isinstance(value, str) else json_text(value)
+    return value if isinstance(value, str) else as_json(value)
 
 
 def unread(raw: str) -> tuple[Diagnostic, ...]:
@@ -299,7 +298,7 @@ def unread(raw: str) -> tuple[Diagnostic, ...]:
 
 def _quoted(diagnostic: Diagnostic, raw: str) -> Diagnostic:
     """Offer quotes for words: in a field, unlike in a message, a string can be the whole value."""
-    edit = TextEdit(0, len(raw), json_text(raw.strip()))
+    edit = TextEdit(0, len(raw), as_json(raw.strip()))
     return diagnostic._replace(fix=Fix((edit,), "quote", Applicability.GUESS))
 
 

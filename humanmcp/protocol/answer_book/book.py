@@ -27,11 +27,7 @@ ATTRIBUTES: Final[Mapping[str, str]] = {
     "prompts": "prompts",
 }
 """The key of each list in a book, by the member of the result."""
-LISTED: Final = {
-    one.listing.member: one.listing.key
-    for one in methods.LISTS
-    if one.listing and one.listing.member in ATTRIBUTES
-}
+LISTED: Final = {one.listing.member: one.listing.key for one in methods.LISTS if one.listing}
 """The member that names an entry of each list."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from humanmcp.protocol.answer_book.book import ATTRIBUTES, Book
 from humanmcp.protocol.answer_book.book_entry import (
@@ -22,6 +22,7 @@ from humanmcp.protocol.answer_book.book_entry import (
 from humanmcp.protocol.conversation.exchange import KIND, KINDS, QUESTION
 from humanmcp.protocol.conversation.questions import NO_ANSWER_AFTER, OUTCOME
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.faults import EntryFault, Fault
 from humanmcp.protocol.tables.methods import LOG, PROGRESS, UPDATED
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     Reader: TypeAlias = Callable[[Any, str], Any]
+
+T = TypeVar("T")
 
 
 class BookError(Exception):
@@ -67,28 +70,30 @@ def only(found: Mapping[str, Any], allowed: frozenset[str], place: str) -> None:
         raise BookError(place, "key", key=unknown[0], known=", ".join(sorted(allowed)))
 
 
-def table(value: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401 - TOML's types
-    if not isinstance(value, dict):
-        raise BookError(place, "table")
-    return value
+def _reader(kind: type[T] | tuple[type[T], ...], code: str) -> Callable[[Any, str], T]:
+    """Return a reader of values of these types; others are an error with this code."""
+
+    def read(value: Any, place: str) -> T:  # noqa: ANN401 - TOML's types
+        if isinstance(value, kind):
+            return value
+        raise BookError(place, code)
+
+    return read
+
+
+table: Final = _reader(dict, "table")
+text: Final = _reader(str, "text")
+flag: Final = _reader(bool, "flag")
+"""Read true or false."""
+table_or_flag: Final = _reader((bool, dict), "retried")
+"""Read a condition: a table, true for anything, false for nothing."""
+text_or_flag: Final = _reader((bool, str), "retried")
+"""Read a condition: a text, true for anything, false for nothing."""
 
 
 def tables(value: Any, place: str) -> list[Mapping[str, Any]]:  # noqa: ANN401 - TOML's types
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
         raise BookError(place, "tables")
-    return value
-
-
-def text(value: Any, place: str) -> str:  # noqa: ANN401 - TOML's types
-    if not isinstance(value, str):
-        raise BookError(place, "text")
-    return value
-
-
-def flag(value: Any, place: str) -> bool:  # noqa: ANN401 - TOML's types
-    """Read true or false."""
-    if not isinstance(value, bool):
-        raise BookError(place, "flag")
     return value
 
 
@@ -123,20 +128,6 @@ def json_table(value: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401 - T
     """Read a table that is sent, or compared with received JSON."""
     json_text(table(value, place), place)
     return table(value, place)
-
-
-def table_or_flag(value: Any, place: str) -> Mapping[str, Any] | bool:  # noqa: ANN401 - TOML's types
-    """Read a condition: a table, true for anything, false for nothing."""
-    if not isinstance(value, (bool, dict)):
-        raise BookError(place, "retried")
-    return value
-
-
-def text_or_flag(value: Any, place: str) -> str | bool:  # noqa: ANN401 - TOML's types
-    """Read a condition: a text, true for anything, false for nothing."""
-    if not isinstance(value, (bool, str)):
-        raise BookError(place, "retried")
-    return value
 
 
 def protocol_versions(value: Any, place: str) -> tuple[str, ...]:  # noqa: ANN401 - TOML's types
@@ -218,7 +209,7 @@ def _meant_for(entry: Mapping[str, Any], place: str) -> tuple[str, str]:
 def example_entry(method: str, name: str) -> str:
     """Write an entry that answers a request like this one, as an example for a person."""
     key = next((key for key, one in NAMED.items() if name and one == method), "method")
-    condition = json.dumps(name if key in NAMED else method, ensure_ascii=False)
+    condition = as_json(name if key in NAMED else method)
     answer = 'text = "…"' if methods.of(method).plain_text else "result = {}"
     return f"[[rules]]\n{key} = {condition}\n{answer}"
 

@@ -16,7 +16,8 @@ from humanmcp.protocol.answer_book.decide import EVERYTHING
 from humanmcp.protocol.answer_book.placeholders import placeholders
 from humanmcp.protocol.answer_book.replay import recorded
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.tree import leaves, well_formed
+from humanmcp.protocol.json.jsonrpc import as_json
+from humanmcp.protocol.json.tree import leaves, objects_at, well_formed
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import LOG, PROGRESS, UPDATED
 
@@ -26,11 +27,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.answer_book.replay import Recorded, RecordedMessage
     from humanmcp.protocol.conversation.transcript import Frame
 
-_LISTS: Final = {
-    one.name: one.listing.member
-    for one in methods.LISTS
-    if one.listing and one.listing.member in ATTRIBUTES
-}
+_LISTS: Final = {one.name: one.listing.member for one in methods.LISTS if one.listing}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +55,6 @@ class LeftOut:
     why: str
     method: str
     name: str
-
-
-class _NullError(Exception):
-    """TOML has no null."""
 
 
 def copied(frames: Iterable[Frame]) -> CopiedBook:
@@ -123,9 +116,9 @@ def _entries(records: Sequence[Recorded], member: str) -> list[dict[str, Any]]:
     """Return the entries of a list from all pages; of repeated entries, the last one."""
     found: dict[str, dict[str, Any]] = {}
     for one in records:
-        listed = _result(one).get(member) if _LISTS.get(one.method) == member else None
-        for entry in listed if isinstance(listed, list) else ():
-            key = entry.get(LISTED[member]) if isinstance(entry, dict) else None
+        listed = _result(one) if _LISTS.get(one.method) == member else {}
+        for entry in objects_at(listed, member):
+            key = entry.get(LISTED[member])
             if isinstance(key, str):
                 found[key] = {
                     name: _schema(part) if name in SCHEMAS else part for name, part in entry.items()
@@ -136,7 +129,7 @@ def _entries(records: Sequence[Recorded], member: str) -> list[dict[str, Any]]:
 def _schema(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Return a schema; as JSON text if there is a null in it, which TOML has not."""
     if isinstance(value, dict) and _has_null(value):
-        return json.dumps(value, ensure_ascii=False)
+        return as_json(value)
     return value
 
 
@@ -169,14 +162,12 @@ class _Rules:
         if recorded.text is None or recorded.raw is not None:
             self.left_out.append(LeftOut("malformed", recorded.method, recorded.name))
             return
-        try:
-            condition, turn = _held(_condition(recorded)), _held(_turn(recorded))
-        except _NullError:
+        held = _condition(recorded), _turn(recorded)
+        if _has_null(held):
             self.left_out.append(LeftOut("null", recorded.method, recorded.name))
             return
-        key = json.dumps(condition)
-        turns = self.found.setdefault(key, (condition, []))[1]
-        turns.append(turn)
+        condition, turn = well_formed(held)  # TOML cannot contain unpaired surrogates
+        self.found.setdefault(json.dumps(condition), (condition, []))[1].append(turn)
 
     def all(self) -> list[dict[str, Any]]:
         """Return the entries. Those for retries come first, because they have more conditions."""
@@ -266,14 +257,3 @@ def _question(recorded: RecordedMessage, number: int) -> Iterator[tuple[str, dic
         params = recorded.message.params
         asked = {"method": recorded.message.method, **({"params": params} if params else {})}
         yield f"question{number}", asked
-
-
-def _held(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a JSON value without unpaired surrogates, which TOML cannot contain.
-
-    Raises:
-        _NullError: there is a null in it.
-    """
-    if any(leaf is None for _path, leaf in leaves(value)):
-        raise _NullError
-    return well_formed(value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import json
-from typing import TYPE_CHECKING, Any, Final, assert_never
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.answer_book.book import lists_of, server_info, with_result_envelope
 from humanmcp.protocol.answer_book.decision import BY_PERSON, Decision
@@ -21,6 +21,7 @@ from humanmcp.protocol.conversation.questions import (
     result_with,
 )
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.json.tree import object_at, text_at
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import DISCOVER
@@ -113,8 +114,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
         after = timeouts.PROBE_GRACE if grace is None else grace
         if not set(versions.HANDSHAKE).isdisjoint(book.protocol_versions):
             form, answer = TextForm.ERROR, _METHOD_NOT_FOUND
-    text = json.dumps(answer, ensure_ascii=False)
-    return Decision(after, text, form, "book", stoppable=after != 0)
+    return Decision(after, as_json(answer), form, "book", stoppable=after != 0)
 
 
 def _refusal(exchange: Exchange) -> Decision:
@@ -127,8 +127,7 @@ def _refusal(exchange: Exchange) -> Decision:
     example = example_entry(method, name)
     message = f"No rule of the answer book answers {method} {name}".rstrip()
     message = f"{message}. Add one:\n{example}"
-    error = json.dumps({"code": NO_RULE, "message": message}, ensure_ascii=False)
-    return Decision(0.0, error, TextForm.ERROR, "book")
+    return Decision(0.0, as_json({"code": NO_RULE, "message": message}), TextForm.ERROR, "book")
 
 
 def when_nobody_answers(exchange: Exchange, book: Book) -> Decision:
@@ -140,12 +139,9 @@ def when_nobody_answers(exchange: Exchange, book: Book) -> Decision:
     limit = limit_in(arguments, named) if named else None
     if limit is None:
         return BY_PERSON
-    outcome = no_answer(questions_in(arguments)[0])
-    result = result_with(exchange.version, outcome)
-    text = json.dumps(
-        with_result_envelope(result, exchange.method, exchange.version, book), ensure_ascii=False
-    )
-    return Decision(limit, text, TextForm.RESULT, "book")
+    result = result_with(exchange.version, no_answer(questions_in(arguments)[0]))
+    whole = with_result_envelope(result, exchange.method, exchange.version, book)
+    return Decision(limit, as_json(whole), TextForm.RESULT, "book")
 
 
 def _header_mismatch(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
@@ -199,8 +195,6 @@ def _opened_after(
             return grace if last is None else min(grace, last)
         case HandshakePolicy.BY_CLIENT:
             return timeouts.grace(client)
-        case impossible:
-            assert_never(impossible)
 
 
 def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, Any]] | None:

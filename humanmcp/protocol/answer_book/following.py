@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import json
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -12,6 +13,8 @@ from humanmcp.protocol.answer_book.decision import BY_PERSON, Decision, by_entry
 from humanmcp.protocol.answer_book.placeholders import fill, fill_text
 from humanmcp.protocol.conversation.state import declared_by
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import as_json
+from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.versions import features
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.answer_book.book import Book
     from humanmcp.protocol.answer_book.book_entry import BookEntry
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.json.jsonrpc import JsonObject
 
 BAD_STATE: Final[Mapping[str, Any]] = {
     "code": -32602,
@@ -37,17 +41,8 @@ class Retry(NamedTuple):
     answers: Mapping[str, Any] = {}
 
 
-class NextRound(NamedTuple):
-    """The questions to ask now, {} if all are answered. `answers` are those so far."""
-
-    result: Mapping[str, Any] | None
-    answers: Mapping[str, Any]
-
-
 def read_state(state: object) -> Retry | None:
     """Read a `requestState` without verifying it; None if it is not one of ours."""
-    import binascii  # noqa: PLC0415 - only entries that ask pay for it
-
     if not isinstance(state, str) or "." not in state:
         return None
     try:
@@ -59,8 +54,6 @@ def read_state(state: object) -> Retry | None:
 
 def write_state(retry: Retry, entry: BookEntry, secret: bytes) -> str:
     """Write a `requestState`, signed for the current content of this entry."""
-    import binascii  # noqa: PLC0415 - as above
-
     text = json.dumps(retry, separators=(",", ":")).encode()
     body = binascii.b2a_base64(text, newline=False).decode()
     return f"{body}.{_signature(body, entry, secret)}"
@@ -68,23 +61,24 @@ def write_state(retry: Retry, entry: BookEntry, secret: bytes) -> str:
 
 def is_signed(state: str, entry: BookEntry, secret: bytes) -> bool:
     """Return True if the signature is ours, for the current content of this entry."""
-    import hmac  # noqa: PLC0415 - as above
+    import hmac  # noqa: PLC0415 - brings OpenSSL, and only entries that ask pay for it
 
     body, _, signature = state.partition(".")
     wanted = _signature(body, entry, secret)
     return hmac.compare_digest(wanted.encode(), signature.encode("utf-8", "replace"))
 
 
-def next_round(exchange: Exchange, entry: BookEntry, retry: Retry, secret: bytes) -> NextRound:
-    """Read the answers in a request, and return the questions that are left.
+def next_round(
+    exchange: Exchange, entry: BookEntry, retry: Retry, secret: bytes
+) -> tuple[JsonObject | None, JsonObject]:
+    """Return the result that asks the questions that are left, None for none, and the answers.
 
     Missing and invalid answers are asked again; other answers are ignored.
     """
-    came = exchange.request.params.get("inputResponses")
+    came = object_at(exchange.request.params, "inputResponses")
     answers = dict(retry.answers)
     for number, questions in enumerate(entry.ask):
-        if isinstance(came, dict):
-            answers |= {name: came[name] for name in questions if isinstance(came.get(name), dict)}
+        answers |= {name: came[name] for name in questions if isinstance(came.get(name), dict)}
         missing = [name for name in questions if name not in answers]
         if missing:
             values = {**entry.values(exchange), **answers}
@@ -97,8 +91,8 @@ def next_round(exchange: Exchange, entry: BookEntry, retry: Retry, secret: bytes
                 for name in missing
             }
             result = {"resultType": "input_required", "inputRequests": asked}
-            return NextRound({**result, "requestState": state}, answers)
-    return NextRound(None, answers)
+            return {**result, "requestState": state}, answers
+    return None, answers
 
 
 def _signature(body: str, entry: BookEntry, secret: bytes) -> str:
@@ -204,7 +198,9 @@ def follow_entries(
         index, entry = found
         retry = Retry(index, book.entries[index].turns.index(entry))
     entry = book.entries[retry.entry].turns[retry.turn]
-    return _followed(_Request(exchange, book, negotiated, memory), entry, retry)
+    if entry.action is not EntryAction.ANSWER:
+        return BY_PERSON
+    return _followed(exchange, book, negotiated, memory, entry, retry)
 
 
 def _retry(
@@ -221,21 +217,16 @@ def _retry(
     return retry if is_turn and entry.matches(exchange, negotiated, memory.records) else None
 
 
-class _Request(NamedTuple):
-    """A request, and what is needed to apply an entry to it."""
-
-    exchange: Exchange
-    book: Book
-    negotiated: NegotiatedState
-    memory: BookMemory
-
-
-def _followed(request: _Request, entry: BookEntry, retry: Retry) -> Decision:
+def _followed(  # noqa: PLR0913, PLR0917 - what an entry depends on
+    exchange: Exchange,
+    book: Book,
+    negotiated: NegotiatedState,
+    memory: BookMemory,
+    entry: BookEntry,
+    retry: Retry,
+) -> Decision:
     """Apply an entry: return its answer, or its questions."""
-    exchange = request.exchange
-    if entry.action is not EntryAction.ANSWER:
-        return BY_PERSON
-    values = request.memory.values(entry, exchange) if entry.fills or entry.keep else {}
+    values = memory.values(entry, exchange) if entry.fills or entry.keep else {}
     decision = Decision(
         entry.after,
         entry.text,
@@ -251,27 +242,23 @@ def _followed(request: _Request, entry: BookEntry, retry: Retry) -> Decision:
         keep=entry.keep,
     )
     if not entry.ask:
-        return _whole(decision.answered({}), exchange, request.book)
-    undeclared = _undeclared(exchange, entry, request.negotiated)
+        return _whole(decision.answered({}), exchange, book)
+    undeclared = _undeclared(exchange, entry, negotiated)
     if undeclared:
         return decision.refused(_lacks_capability(exchange.version, undeclared))
-    if features(exchange.version).input_required:
-        return _asked_back(request, entry, decision, retry)
-    return decision
-
-
-def _asked_back(request: _Request, entry: BookEntry, decision: Decision, retry: Retry) -> Decision:
-    """Ask the questions by a result (2026-07-28), or answer once all are answered."""
-    exchange, book, secret = request.exchange, request.book, request.memory.secret
+    if not features(exchange.version).input_required:
+        return decision
+    # The questions are asked by a result (2026-07-28), until all are answered.
+    secret = memory.secret
     state = exchange.request.params.get("requestState")
     if state is not None and not is_signed(str(state), entry, secret):
         return decision.refused(BAD_STATE)
     if state is not None:
         decision = decision._replace(notices=(), counts=False)
-    following = next_round(exchange, entry, retry, secret)
-    if following.result is None:
-        return _whole(decision.answered(following.answers), exchange, book)
-    text = json.dumps(following.result, ensure_ascii=False)
+    asked, answers = next_round(exchange, entry, retry, secret)
+    if asked is None:
+        return _whole(decision.answered(answers), exchange, book)
+    text = as_json(asked)
     return decision._replace(
         text=text, form=TextForm.RESULT, ask=(), change=None, fault="", keep={}
     )
@@ -307,7 +294,5 @@ def _whole(decision: Decision, exchange: Exchange, book: Book) -> Decision:
     result = json.loads(decision.text)
     if "inputRequests" in result and methods.of(exchange.method).asks_back:
         return decision
-    text = json.dumps(
-        with_result_envelope(result, exchange.method, exchange.version, book), ensure_ascii=False
-    )
-    return decision._replace(text=text)
+    whole = with_result_envelope(result, exchange.method, exchange.version, book)
+    return decision._replace(text=as_json(whole))

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.json.tree import follow, leaves, mapped
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def fill_text(template: str, values: Mapping[str, Any]) -> str:
         value = _found(found[1], values)
         if value is _MISSING:
             return found[0]
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return value if isinstance(value, str) else as_json(value)
 
     return re.sub(_PLACEHOLDER, filled, template) if "{" in template else template
 
@@ -51,7 +52,7 @@ def fill_answer(template: str, form: TextForm, values: Mapping[str, Any]) -> str
         return fill_text(template, values)
     if re.search(_PLACEHOLDER, template) is None:
         return template
-    return json.dumps(fill(json.loads(template), values), ensure_ascii=False)
+    return as_json(fill(json.loads(template), values))
 
 
 def placeholders(template: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value

@@ -23,9 +23,10 @@ from humanmcp.protocol.conversation.exchange import APPROVAL, QUESTION, kind_of_
 from humanmcp.protocol.json.jsonrpc import (
     AmbiguousError,
     Kind,
+    as_json,
     decode_once,
     member,
-    members,
+    parts_of,
 )
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
 from humanmcp.protocol.json.undecoded import is_large
@@ -222,8 +223,7 @@ def handed_back() -> str:
 
 def denied(reason: str) -> str:
     """Return the answer that denies the call; the model reads the reason."""
-    words = {"behavior": "deny", "message": reason.strip() or DENIED}
-    return json.dumps(words, ensure_ascii=False)
+    return as_json({"behavior": "deny", "message": reason.strip() or DENIED})
 
 
 def answered(approval: Approval, answers: Mapping[str, tuple[str, ...]]) -> str:
@@ -232,15 +232,10 @@ def answered(approval: Approval, answers: Mapping[str, tuple[str, ...]]) -> str:
     return allowed(approval, with_members(approval.text, {"answers": as_json(texts)}))
 
 
-def as_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    return json.dumps(value, ensure_ascii=False)
-
-
 def with_members(text: str, changed: Mapping[str, str]) -> str:
     """Return a JSON object with some members replaced or added; the others stay as written."""
-    kept = {name: text[start:end] for name, start, end in members(text)}
-    pairs = (f"{as_json(name)}: {value}" for name, value in {**kept, **changed}.items())
-    return f"{{{', '.join(pairs)}}}"
+    parts = {**parts_of(text), **changed}
+    return f"{{{', '.join(f'{as_json(name)}: {value}' for name, value in parts.items())}}}"
 
 
 # -- a tool that asks ----------------------------------------------------------------------------
@@ -382,12 +377,9 @@ def _rest(approval: Approval, *free: str) -> str:
 
     Of a `free` member only the kind of its value must be.
     """
-    given, text = approval.input, approval.text
-    kept = sorted(
-        (name, type(given[name]).__name__ if name in free else text[start:end])
-        for name, start, end in members(text)
-    )
-    return sha256(repr(kept))
+    given, parts = approval.input, parts_of(approval.text)
+    kept = [(name, type(given[name]).__name__ if name in free else parts[name]) for name in parts]
+    return sha256(repr(sorted(kept)))
 
 
 def _bounded(command: str) -> str:
@@ -397,7 +389,7 @@ def _bounded(command: str) -> str:
         (one for one in (" ".join(words[:n]) for n in (2, 1)) if one in bounded.COMMANDS), ""
     )
     letters, options = bounded.COMMANDS.get(begins, ("", ""))
-    for word in words[begins.count(" ") + 1 :]:
+    for word in words[1:]:
         is_short = letters and set(word[1:].rstrip("0123456789")) <= set(letters)
         is_known = is_short or word == "--" or word.partition("=")[0] in options.split()
         if not (is_known if word.startswith("-") else _is_inside(word)):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import member
-from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.json.tree import array_at, follow
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.versions import META_SUBSCRIPTION
 
@@ -358,8 +358,8 @@ def _is_named(exchange: Exchange, token: Json, subscription: Json) -> bool:
 
 def watches(exchange: Exchange, task: Json) -> bool:
     """Return True if a subscription covers a task."""
-    wanted = follow(exchange.request.params, "notifications", methods.TASK_IDS)
-    return methods.of(exchange.method).stays_open and isinstance(wanted, list) and task in wanted
+    wanted = array_at(exchange.request.params, "notifications", methods.TASK_IDS)
+    return methods.of(exchange.method).stays_open and task in wanted
 
 
 class Exchanges:

@@ -342,9 +342,10 @@ def asked_in(line: str, waiting: Sequence[str]) -> dict[str, str]:
     """
     if jsonrpc.member(line, "result", "resultType") != '"input_required"':
         return {}
-    used = {name for text in waiting for name in by_key(text)}
+    used = {name for text in waiting for name in jsonrpc.parts_of(text)}
     found: dict[str, str] = {}
-    for name, question in by_key(jsonrpc.member(line, "result", "inputRequests") or "").items():
+    asked = jsonrpc.member(line, "result", "inputRequests") or ""
+    for name, question in jsonrpc.parts_of(asked).items():
         keys = (name, *(f"{name}-{count}" for count in range(2, len(used) + 3)))
         found[next(key for key in keys if key not in used)] = question
     return found
@@ -356,13 +357,8 @@ def answered_in(exchange: Exchange, asks: str) -> dict[str, str]:
     "A server **SHOULD** ignore any `inputResponses` responses mapped to a key that is not currently
     outstanding for the task". "A server **MAY** accept a partial set of responses".
     """
-    given = by_key(jsonrpc.member(exchange.request.raw, "params", "inputResponses") or "")
-    return {name: given[name] for name in by_key(asks) if name in given}
-
-
-def by_key(text: str) -> dict[str, str]:
-    """Return the members of a JSON object as written, by name."""
-    return {name: text[start:end].strip() for name, start, end in jsonrpc.members(text)}
+    given = jsonrpc.parts_of(jsonrpc.member(exchange.request.raw, "params", "inputResponses") or "")
+    return {name: given[name] for name in jsonrpc.parts_of(asks) if name in given}
 
 
 def as_object(found: Mapping[str, str]) -> str:
@@ -379,7 +375,7 @@ def status_notice(version: str, call: ParkedCall) -> str:
     https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
     """
     task = jsonrpc.as_line(_task(version, call))
-    return f'{{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{task}}}'
+    return jsonrpc.notice_line("notifications/tasks/status", task)
 
 
 def task_list(version: str, calls: Iterable[ParkedCall]) -> str:
@@ -393,7 +389,5 @@ def changed_task(version: str, call: ParkedCall, subscription: str) -> str:
     """
     state = task_state(version, call)
     start = len('{"resultType":"complete",')
-    return (
-        '{"jsonrpc":"2.0","method":"notifications/tasks","params":{"_meta":'
-        f'{{"{META_SUBSCRIPTION}":{subscription}}},{state[start:]}}}'
-    )
+    about = f'{{"_meta":{{"{META_SUBSCRIPTION}":{subscription}}},{state[start:]}'
+    return jsonrpc.notice_line("notifications/tasks", about)

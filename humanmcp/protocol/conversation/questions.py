@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from humanmcp.protocol.json.tree import follow, text_at
+from humanmcp.protocol.json.jsonrpc import as_json
+from humanmcp.protocol.json.tree import array_at, follow, text_at
 from humanmcp.protocol.tables.versions import features
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _read(
 
 
 def _unread(name: str, value: object) -> QuestionNote:
-    return QuestionNote("unread", name, json.dumps(value, ensure_ascii=False))
+    return QuestionNote("unread", name, as_json(value))
 
 
 def _question(value: Any) -> AskedQuestion | None:  # noqa: ANN401 - any JSON value
@@ -118,7 +119,7 @@ def _question(value: Any) -> AskedQuestion | None:  # noqa: ANN401 - any JSON va
     multiple, of_multiple = _read(value, "multiple", bool, default=False)
     own_words, of_own_words = _read(value, "allow_free_text", bool, default=True)
     default = follow(value, "default", missing="")
-    texts = [one for one in default if isinstance(one, str)] if isinstance(default, list) else []
+    texts = [one for one in array_at(default) if isinstance(one, str)]
     return AskedQuestion(
         words,
         text_at(value, "header"),
@@ -155,7 +156,7 @@ def options_in(value: object) -> ReadOptions:
         for _, one in objects
         if text_at(one, LABEL).strip()
     )
-    values = [json.dumps(one, ensure_ascii=False) for one in unread]
+    values = [as_json(one) for one in unread]
     values += [one.value for one in notes if one.code == "unread"]
     if not values:
         return ReadOptions(found, notes)
@@ -234,7 +235,6 @@ def waiting(ticket: str) -> JsonObject:
 
 def result_with(version: str, outcome: JsonObject) -> JsonObject:
     """Return a result with this outcome: as text, and as structured data if the version has it."""
-    text = json.dumps(outcome, ensure_ascii=False)
-    content = {"content": [{"type": "text", "text": text}]}
+    content = {"content": [{"type": "text", "text": as_json(outcome)}]}
     has_data = features(version).structured_content
     return {**content, "structuredContent": outcome} if has_data else content

@@ -29,8 +29,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeGuard
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, name_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.problem import RawDiagnostic, json_text, quoted
-from humanmcp.protocol.json.jsonrpc import Json, Kind, Message, RequestId, object_in
+from humanmcp.protocol.diagnostics.problem import RawDiagnostic, quoted
+from humanmcp.protocol.json.jsonrpc import Json, Kind, Message, RequestId, as_json, object_in
+from humanmcp.protocol.json.tree import objects_at
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import CANCELLED, DISCOVER, INITIALIZED, PROGRESS
 from humanmcp.protocol.tables.versions import features
@@ -52,18 +53,6 @@ def version_of(request: Message, negotiated_version: str) -> str:
     if request.method == DISCOVER:
         return versions.LATEST_STATELESS
     return negotiated_version or versions.LATEST_HANDSHAKE
-
-
-def stated_after(stated: str, request: Message, version: str) -> str:
-    """Return the last stated version, after one more request of the client.
-
-    `server/discover` asks for the supported versions: it neither sets a version nor removes one.
-
-    https://modelcontextprotocol.io/specification/2026-07-28/server/discover
-    """
-    if features(version).stateless and request.method != DISCOVER:
-        return version
-    return stated
 
 
 def after_request(negotiated: NegotiatedState, request: Message, version: str) -> NegotiatedState:
@@ -113,19 +102,19 @@ def after_result(
     listed = result.get(member) if member is not None else None
     if member is None or not isinstance(listed, list):
         return negotiated
-    named = {
-        one["name"]: one
-        for one in listed
-        if isinstance(one, dict) and isinstance(one.get("name"), str)
-    }
     # A request with a cursor gets a further page: its tools are added.
     before = getattr(negotiated, member) if "cursor" in request.params else None
     more = result.get("nextCursor") is not None
     partly = {**negotiated.partly_listed, request.method: more}
-    known: dict[str, Any] = {member: {**(before or {}), **named}, "partly_listed": partly}
+    known: dict[str, Any] = {member: {**(before or {}), **by_name(listed)}, "partly_listed": partly}
     if member == "tools":
         known["newly_prepared"] = False
     return negotiated._replace(**known)
+
+
+def by_name(listed: Json) -> dict[str, JsonObject]:
+    """Return the objects of a list that have a name, by it."""
+    return {one["name"]: one for one in objects_at(listed) if isinstance(one.get("name"), str)}
 
 
 _LISTS: Final = {"tools/list": "tools", "prompts/list": "prompts"}
@@ -204,7 +193,7 @@ class Progress:
         before = self._last[key]
         if not _is_number(value) or before is None or value > before:
             return []
-        written = json_text(before), json_text(value)
+        written = as_json(before), as_json(value)
         return [
             kinds.progress_not_rising(("params", "progress"), before=written[0], now=written[1])
         ]
@@ -414,7 +403,10 @@ class ConversationState:
         """
         version = stated or version_of(message, self.negotiated_version)
         if direction is Direction.IN:
-            self._stated = stated_after(self._stated, message, version)
+            # `server/discover` asks for the supported versions: it sets none.
+            # https://modelcontextprotocol.io/specification/2026-07-28/server/discover
+            if features(version).stateless and message.method != DISCOVER:
+                self._stated = version
             self.negotiated = after_request(self.negotiated, message, version)
         self.count += 1
         number = number or self.count
@@ -528,13 +520,9 @@ class ConversationState:
         """
         if answer.id is None or (_BACK[direction], answer.id.key) in self._over:
             return None
-        waiting = (
-            one
-            for one in self._open.values()
-            if one.direction is _BACK[direction] and not methods.of(one.method).stays_open
-        )
-        first, second = next(waiting, None), next(waiting, None)
-        return first if second is None else None
+        asked = self.in_flight(_BACK[direction])
+        waiting = [one for one in asked if not methods.of(one.method).stays_open]
+        return waiting[0] if len(waiting) == 1 else None
 
     def _close(self, request: Exchange) -> None:
         self._forget(request, StrayCause.REPEATED)

@@ -336,12 +336,11 @@ def timeout_plan(
     """
     known = find_client(client_name)
     limit, source = _limit(exchange.method, known, own_limit)
-    retry_at = (
-        _retry_at(exchange, known, own_limit, limit, learned) if RETRY in keepalives else None
-    )
+    may_ask = limit is not None and RETRY in keepalives and _may_ask(exchange, known, own_limit)
     is_call = methods.of(exchange.method).limit_learned
     if own_limit <= 0 and is_call and 0 < learned < (limit or math.inf):
         limit, source = learned, "learned"
+    retry_at = shortly_before(limit) if may_ask and limit is not None else None
     says = PROGRESS in keepalives
     has_token = exchange.progress_token is not None
     if has_token and says and known is not None and known.progress_helps:
@@ -371,31 +370,15 @@ def shortly_before(limit: float) -> float:
     return limit - min(5.0, limit * 0.2)
 
 
-def _retry_at(
-    exchange: Exchange,
-    known: KnownClient | None,
-    own_limit: float,
-    limit: float | None,
-    learned: float,
-) -> float | None:
-    """Return the seconds after which to ask for a retry, None for never.
+def _may_ask(exchange: Exchange, known: KnownClient | None, own_limit: float) -> bool:
+    """Return True if a client with a known limit may be asked to retry.
 
-    Only a client with a known limit is asked: it retries a call ten times at most, so a client
-    without a limit would give up sooner. A learned limit only makes the retry earlier. Clients that
-    count all retries as one call are not asked.
+    It retries a call ten times at most, so one without a limit would give up sooner. A learned
+    limit only makes the retry earlier. Clients that count all retries as one call are not asked.
     """
     repeats = known.repeats if known is not None else SDK_REPEATS if own_limit > 0 else 0
-    can_ask = (
-        limit is not None
-        and features(exchange.version).input_required
-        and methods.of(exchange.method).asks_back
-        and exchange.attempts < repeats
-    )
-    if not can_ask or limit is None:
-        return None
-    if own_limit <= 0 and methods.of(exchange.method).limit_learned and 0 < learned < limit:
-        limit = learned
-    return shortly_before(limit)
+    is_left = exchange.attempts < repeats and features(exchange.version).input_required
+    return is_left and methods.of(exchange.method).asks_back
 
 
 def _why_not(exchange: Exchange, *, has_token: bool) -> str:

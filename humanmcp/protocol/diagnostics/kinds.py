@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from humanmcp.protocol.diagnostics import host_limits as limits
 from humanmcp.protocol.diagnostics.model import Applicability, Severity
 from humanmcp.protocol.diagnostics.problem import ProblemKind
 
@@ -24,7 +23,6 @@ _RESPONSE: Final = f"{_RPC}#response_object"
 _ERROR: Final = f"{_RPC}#error_object"
 _JSON: Final = "https://www.rfc-editor.org/rfc/rfc8259"
 _EXTENSIONS: Final = "https://github.com/modelcontextprotocol/"
-_GITHUB: Final = "https://github.com/"
 _SKILLS: Final = f"{_EXTENSIONS}ext-skills/blob/main/specification/stable/skills.mdx"
 _APPS: Final = f"{_EXTENSIONS}ext-apps/blob/main/specification/2026-01-26/apps.mdx"
 
@@ -340,18 +338,37 @@ skills_without_resources = ProblemKind("M105", _W, page=_SKILLS)
 wrong_app_type = ProblemKind("M106", _W, page=_APPS)
 not_a_ui_uri = ProblemKind("M107", _W, page=_APPS)
 
-# -- what known hosts refuse (`host_limits.py`) ---------------------------------------------
-dotted_tool_name = ProblemKind("M113", _HOSTS, page=f"{_GITHUB}{limits.NAME_CHARACTERS.sources[0]}")
-long_tool_name = ProblemKind("M114", _HOSTS, page=f"{_GITHUB}{limits.NAME_LENGTH.sources[0]}")
-combined_schema_at_top = ProblemKind(
-    "M115", _HOSTS, page=f"{_GITHUB}{limits.COMBINED_AT_TOP.sources[0]}"
+# -- what known hosts refuse, though MCP allows it: the hosts, and a public report ----------------
+
+
+def _refused(code: str, hosts: str, report: str) -> ProblemKind:
+    return ProblemKind(code, _HOSTS, page=f"https://github.com/{report}", hosts=hosts)
+
+
+# also openai/codex/issues/8174, l22-io/orchard-mcp/issues/14
+dotted_tool_name = _refused(
+    "M113", "Copilot CLI, Codex, Claude Desktop", "github/copilot-cli/issues/2581"
 )
-array_without_items = ProblemKind(
-    "M116", _HOSTS, page=f"{_GITHUB}{limits.ARRAY_WITHOUT_ITEMS.sources[0]}"
+# also barryw/ImmichMCP/issues/4
+long_tool_name = _refused("M114", "VS Code, Claude Desktop", "microsoft/vscode/issues/243602")
+# also makenotion/notion-mcp-server/issues/341
+combined_schema_at_top = _refused(
+    "M115", "Claude Code and other hosts of the Claude API", "anthropics/claude-code/issues/5973"
 )
-list_of_types = ProblemKind("M117", _HOSTS, page=f"{_GITHUB}{limits.LIST_OF_TYPES.sources[0]}")
-large_integer = ProblemKind("M118", _HOSTS, page=f"{_GITHUB}{limits.LARGE_INTEGER.sources[0]}")
-many_tools = ProblemKind("M119", _HOSTS, page=f"{_GITHUB}{limits.MANY_TOOLS.sources[0]}")
+# also ruvnet/ruflo/issues/1294
+array_without_items = _refused("M116", "VS Code, Codex", "agentscope-ai/ReMe/issues/84")
+# also anomalyco/opencode/issues/48073
+list_of_types = _refused(
+    "M117", "Copilot CLI and opencode with a Gemini model", "github/copilot-cli/issues/4623"
+)
+# also cline/cline/issues/9589
+large_integer = _refused("M118", "Claude Code, Cline", "anthropics/claude-code/issues/78762")
+# also anomalyco/opencode/issues/4909
+many_tools = _refused(
+    "M119",
+    "VS Code, opencode with a Copilot model",
+    "microsoft/vscode-copilot-release/issues/11653",
+)
 
 # -- the check itself -----------------------------------------------------------------------------
 check_failed = ProblemKind("X01")

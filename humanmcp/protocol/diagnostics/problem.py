@@ -6,10 +6,10 @@ The rules report it with a path. `locate.py` turns the path into an offset in th
 from __future__ import annotations
 
 import enum
-import json
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Severity
+from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.json.tree import pointer
 from humanmcp.protocol.json.visible import one_line
 
@@ -65,7 +65,7 @@ class ProblemKind:
 
     Call it to report a problem of its kind. `everywhere`: a person makes this JSON mistake all over
     a text, so many are reported as one with one fix. `label` names the fix if the edit does not
-    tell it, and `applicability` says how far the fix can be trusted.
+    tell it, and `applicability` says how far the fix can be trusted. `always` fills each sentence.
     """
 
     name: str
@@ -79,8 +79,9 @@ class ProblemKind:
         everywhere: bool = False,
         label: str = "",
         applicability: Applicability = Applicability.SAFE,
+        **always: str,
     ) -> None:
-        self.code, self.severity, self.page = code, severity, page
+        self.code, self.severity, self.page, self.always = code, severity, page, always
         self.everywhere, self.label, self.applicability = everywhere, label, applicability
 
     def __repr__(self) -> str:
@@ -99,7 +100,7 @@ class ProblemKind:
 
         `fields` fill its sentence; `broken` is the violated rule of a JSON Schema.
         """
-        detail = (*fields.items(), *broken)
+        detail = (*fields.items(), *self.always.items(), *broken)
         return RawDiagnostic(self, detail, path, fix, at_name, self.severity)
 
 
@@ -138,7 +139,7 @@ def quoted(value: Json) -> str:
         return "[…]" if value else "[]"
     if isinstance(value, str):
         value = value[: LONGEST_QUOTE + 1]
-    return one_line(json.dumps(value, ensure_ascii=False), LONGEST_QUOTE)
+    return one_line(as_json(value), LONGEST_QUOTE)
 
 
 def shown(text: str) -> str:
@@ -146,23 +147,14 @@ def shown(text: str) -> str:
     return one_line(text, LONGEST_QUOTE)
 
 
-def json_text(value: Json) -> str:
-    """Write one of our values as JSON on one line, spaced as a person would type it."""
-    return _write_json(value)
-
-
-_write_json: Final = json.JSONEncoder(ensure_ascii=False).encode
-"""Encode a value as JSON; `json.dumps` would create such an encoder for each value."""
-
-
 def replace_with(path: Path, value: Json, label: str = "replace") -> FixAction:
     """Return a fix that replaces the value at `path`."""
-    return FixAction(FixKind.REPLACE, path, json_text(value), label=label)
+    return FixAction(FixKind.REPLACE, path, as_json(value), label=label)
 
 
 def rename_to(path: Path, name: str) -> FixAction:
     """Return a fix that renames the member at `path`."""
-    return FixAction(FixKind.RENAME, path, json_text(name), label="rename")
+    return FixAction(FixKind.RENAME, path, as_json(name), label="rename")
 
 
 def delete(path: Path) -> FixAction:
@@ -172,7 +164,7 @@ def delete(path: Path) -> FixAction:
 
 def insert(path: Path, value: Json) -> FixAction:
     """Return a fix that adds the member at the last step of `path`."""
-    return FixAction(FixKind.INSERT, path, json_text(value), label="insert")
+    return FixAction(FixKind.INSERT, path, as_json(value), label="insert")
 
 
 def wrap(path: Path, before: str, after: str) -> FixAction:

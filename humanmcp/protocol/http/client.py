@@ -11,11 +11,11 @@ It uses no socket and no clock.
 from __future__ import annotations
 
 import enum
-import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from humanmcp.protocol.conversation.state import by_name
 from humanmcp.protocol.conversation.transcript import HTTP
 from humanmcp.protocol.http.http_headers import (
     LAST_EVENT,
@@ -32,7 +32,7 @@ from humanmcp.protocol.http.http_headers import (
 from humanmcp.protocol.http.outbound import EVENTS, JSON, UnreadBytes
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
-from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.json.tree import array_at, follow, object_at
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.json_schema.references import mirrored_headers
@@ -179,12 +179,9 @@ class HttpConversation:
 
     def _arguments(self, call: Message, tool: Json) -> Iterator[tuple[str, str]]:
         """Yield headers for the arguments that the tool's schema wants in headers."""
-        arguments = call.params.get("arguments")
-        schema = self._schemas.get(tool) if isinstance(tool, str) else None
-        if not isinstance(arguments, dict) or schema is None:
-            return
+        schema = self._schemas.get(tool, {}) if isinstance(tool, str) else {}
         for path, name, _kind in mirrored_headers(schema):
-            text = as_text(follow(arguments, *path))
+            text = as_text(follow(object_at(call.params, "arguments"), *path))
             if text is not None:
                 yield f"Mcp-Param-{name}", encode_value(text)
 
@@ -212,22 +209,12 @@ class HttpConversation:
                 chosen = result.get("protocolVersion")
                 self.version = chosen if chosen in versions.HANDSHAKE else ""
             case "server/discover":
-                supported = result.get("supportedVersions")
                 stated = versions.stated_in(request)
-                if stated and isinstance(supported, list) and stated in supported:
+                if stated and stated in array_at(result, "supportedVersions"):
                     self.version = stated
             case "tools/list":
-                tools = result.get("tools")
-                for tool in tools if isinstance(tools, list) else ():
-                    self._learn(tool)
-            case _:
-                pass
-
-    def _learn(self, tool: Json) -> None:
-        name = tool.get("name") if isinstance(tool, dict) else None
-        if isinstance(tool, dict) and isinstance(name, str):
-            schema = tool.get("inputSchema")
-            self._schemas[name] = schema if isinstance(schema, dict) else {}
+                for name, tool in by_name(result.get("tools")).items():
+                    self._schemas[name] = object_at(tool, "inputSchema")
 
     def is_over(self, name: str) -> None:
         """Forget a session that the server has ended, unless the client has a newer one."""
@@ -319,9 +306,6 @@ def named_after(line: bytes, asked: str) -> bytes:
     return jsonrpc.encoded(named)
 
 
-_as_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
 def part_as_json(
     number: int, what: OutgoingRequest | IncomingResponse | ServerSentEvent | UnreadBytes
 ) -> str:
@@ -333,7 +317,7 @@ def part_as_json(
         case IncomingResponse(status, reason, headers):
             return response_part(number, status, reason, headers)
         case UnreadBytes(text):
-            return _as_json({"call": number, "unread": text})
+            return jsonrpc.as_line({"call": number, "unread": text})
         case _:
             return event_part(number, what.id, what.event, what.retry)
 
@@ -341,23 +325,23 @@ def part_as_json(
 def request_part(call: int, method: str, url: str, headers: Pairs, carries: str) -> str:
     """Write the head of a request. `carries` identifies its message (`carried`)."""
     said = {"call": call, "method": method, "url": url, "headers": headers, "carries": carries}
-    return _as_json(said)
+    return jsonrpc.as_line(said)
 
 
 def response_part(call: int, status: int, reason: str, headers: Pairs) -> str:
     """Write the head of a response."""
-    return _as_json({"call": call, "status": status, "reason": reason, "headers": headers})
+    return jsonrpc.as_line({"call": call, "status": status, "reason": reason, "headers": headers})
 
 
 def event_part(call: int, name: str, event: str = "message", retry: int | None = None) -> str:
     """Write the members of an event beside its message. `name` is its id, "" for none."""
     pause = {} if retry is None else {"retry": retry}
-    return _as_json({"call": call, "event": event, "id": name, **pause})
+    return jsonrpc.as_line({"call": call, "event": event, "id": name, **pause})
 
 
 def cut_part(call: int, by: str) -> str:
     """Write that an exchange ended before its response was complete, by `client` or `server`."""
-    return _as_json({"call": call, "cut": by})
+    return jsonrpc.as_line({"call": call, "cut": by})
 
 
 def carried(message: DecodedLine | None) -> str:
@@ -430,12 +414,8 @@ def head_of(part: dict[str, Any]) -> str:
 
 def headers_of(part: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the headers of a part. In an edited transcript, invalid ones are omitted."""
-    pairs = part.get("headers")
-    return [
-        (str(pair[0]), str(pair[1]))
-        for pair in (pairs if isinstance(pairs, list) else [])
-        if isinstance(pair, list) and len(pair) == 2
-    ]
+    pairs = array_at(part, "headers")
+    return [(str(one[0]), str(one[1])) for one in pairs if isinstance(one, list) and len(one) == 2]
 
 
 def part_in_words(frame: Frame) -> str:

@@ -152,10 +152,10 @@ def judge_request(
         return _posted(request, schema_of)
     if request.method not in ("GET", "DELETE"):
         return NOT_ALLOWED
-    session = request.headers.get(SESSION)
     refusal = _session_refused(request)
-    if refusal is not None or session is None:
-        return refusal or NO_SESSION
+    if refusal is not None:
+        return refusal
+    session = request.headers.get(SESSION) or ""
     if request.method == "DELETE":
         return EndWanted(session)
     return _stream(request.headers, session)

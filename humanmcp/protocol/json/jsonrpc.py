@@ -82,7 +82,7 @@ class RequestId(NamedTuple):
     @classmethod
     def of(cls, value: str | int) -> RequestId:
         """Return one of our own ids."""
-        return cls(json.dumps(value, ensure_ascii=False), value)
+        return cls(as_json(value), value)
 
 
 class Message(NamedTuple):
@@ -187,9 +187,15 @@ def error_line(token: str, code: int, message: str) -> str:
     return f'{{"jsonrpc":"2.0","id":{token},"error":{error}}}'
 
 
-def as_line(value: Json) -> str:
-    """Write a value as JSON on one line, without white space between its tokens."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def notice_line(method: str, params: str) -> str:
+    """Write a notification; its parameters stay as written."""
+    return f'{{"jsonrpc":"2.0","method":"{method}","params":{params}}}'
+
+
+as_line: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Write a value as JSON on one line, without white space between its tokens."""
+as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
+"""Write a value as JSON on one line, spaced as a person would type it."""
 
 
 def read_text(line: str) -> DecodedLine:
@@ -283,9 +289,12 @@ def kind_of_message(body: JsonObject) -> Kind | None:
         if not isinstance(body["method"], str):
             return None
         return Kind.REQUEST if "id" in body else Kind.NOTIFICATION
-    if "error" in body:
-        return Kind.ERROR
-    return Kind.RESULT if "result" in body else None
+    return kind_of_answer(body)
+
+
+def kind_of_answer(body: JsonObject) -> Kind | None:
+    """Return the kind of a response, whatever else it has; None if it is none."""
+    return Kind.ERROR if "error" in body else Kind.RESULT if "result" in body else None
 
 
 def _id_of(text: str, value: Json) -> RequestId | None:
@@ -299,7 +308,7 @@ def _id_of(text: str, value: Json) -> RequestId | None:
         return None
     if isinstance(value, float) and not value.is_integer():  # infinity is not an integer
         return None
-    written = _ENCODER.encode(value)
+    written = as_json(value)
     if "\\" in text or not (value and isinstance(value, (str, int))):
         written = member(text, "id") or written
     return RequestId(written, value)
@@ -329,6 +338,11 @@ def members(text: str) -> Iterator[tuple[str, int, int]]:
             yield name, start, end
 
 
+def parts_of(text: str) -> dict[str, str]:
+    """Return the members of the object in `text` as written, by name."""
+    return {name: text[start:end] for name, start, end in members(text)}
+
+
 def member_spans(text: str, at: int) -> Iterator[tuple[str, int, int, int, int]]:
     """Yield each member of the object at `at`: its name, its start and end, those of its value.
 
@@ -355,7 +369,6 @@ _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _NAME: Final = re.compile(rf"[ \t\r\n]*+,?[ \t\r\n]*+({STRING})[ \t\r\n]*+:[ \t\r\n]*+", re.DOTALL)
 _COMMA: Final = re.compile(r"[ \t\r\n]*+,?[ \t\r\n]*+")
 _NO_SPACE: Final = str.maketrans("", "", " \t\r\n")
-_ENCODER: Final = json.JSONEncoder(ensure_ascii=False)
 _ONE_STRING: Final = re.compile(STRING, re.DOTALL)
 _DECODER: Final = json.JSONDecoder()
 _SCALARS: Final = rf'[^"\[\]{{}}]++|{STRING}'
@@ -454,19 +467,16 @@ def _nests(brackets: bytes, limit: int) -> bool:
 
 def json_type(value: Json) -> str:
     """Name the JSON type of a decoded value: object, list, text, number, boolean or null."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case str():
-            return "text"
-        case int() | float():
-            return "number"
-        case list():
-            return "list"
-        case _:
-            return "object"
+    return _TYPES.get(type(value), "object")
+
+
+_TYPES: Final = {
+    type(None): "null",
+    bool: "boolean",
+    str: "text",
+    list: "list",
+    **dict.fromkeys((int, float), "number"),
+}
 
 
 def with_token(text: str, token: str, path: tuple[str, ...] = ("id",)) -> str:

@@ -121,7 +121,7 @@ DEEPEST_INDENT: Final = 40
 """The maximum number of indented levels: 100,000 brackets would need 20 GB of spaces."""
 
 
-def pretty(text: str, indent: int = 2) -> str:
+def pretty(text: str) -> str:
     """Return a JSON text with one member or item per line; quickly, even if it is not JSON."""
     parts: list[str] = []
     depth = 0
@@ -132,14 +132,14 @@ def pretty(text: str, indent: int = 2) -> str:
             parts.append(piece)
             if following != _CLOSES[piece]:
                 depth += 1
-                parts.append(_new_line(depth, indent))
+                parts.append(_new_line(depth))
         elif piece in ("}", "]"):
             if not (parts and parts[-1] in _CLOSES):
                 depth = max(0, depth - 1)
-                parts.append(_new_line(depth, indent))
+                parts.append(_new_line(depth))
             parts.append(piece)
         elif piece == ",":
-            parts.extend((piece, _new_line(depth, indent)))
+            parts.extend((piece, _new_line(depth)))
         elif piece == ":":
             parts.append(": ")
         else:
@@ -147,5 +147,5 @@ def pretty(text: str, indent: int = 2) -> str:
     return "".join(parts)
 
 
-def _new_line(depth: int, indent: int) -> str:
-    return "\n" + " " * (min(depth, DEEPEST_INDENT) * indent)
+def _new_line(depth: int) -> str:
+    return "\n" + "  " * min(depth, DEEPEST_INDENT)

@@ -83,7 +83,7 @@ class _RepairParser(ScalarReader):
         self._shell_quotes()
         char = self.mark()
         if self._lost_brace():
-            self._object(lost=True)
+            self._container("{", lost=True)
         else:
             if char not in "{[" and not (char and char in QUOTES):
                 self._no_json()
@@ -134,14 +134,12 @@ class _RepairParser(ScalarReader):
     def _after_the_end(self) -> None:
         start, char = self.at, self.mark()
         end = len(self.text)
-        if char == ";":
-            self.swap(kinds.semicolon_in_json, start, start + 1, "")
-            self.at += 1
-        elif char in "}]":
+        if char in "}]":
             self.swap(kinds.extra_bracket, start, start + 1, "", char=char)
             self.at += 1
-        elif char == ",":
-            self.swap(kinds.extra_comma, start, start + 1, "")
+        elif char in ",;":
+            extra = kinds.semicolon_in_json if char == ";" else kinds.extra_comma
+            self.swap(extra, start, start + 1, "")
             self.at += 1
         else:
             cut = (TextEdit(start, end, ""),)
@@ -156,12 +154,10 @@ class _RepairParser(ScalarReader):
 
     def value(self, char: str) -> None:
         """Read one value that begins with this character."""
-        if char == "{":
-            self._object()
-        elif char == "[":
-            self._list()
-        elif not char:
+        if not char:
             self.swap(kinds.missing_value, self.at, self.at, "null")
+        elif char in "{[":
+            self._container(char)
         elif self.text[self.at] in QUOTES:
             self.text_value()
         elif char in "+-.0123456789" or self.is_minus():
@@ -177,24 +173,9 @@ class _RepairParser(ScalarReader):
 
     # -- containers ------------------------------------------------------------------------------
 
-    def _list(self) -> None:
-        self._open.append(("[", self.at))
-        self.take_mark()
-        self.space()
-        comma = -1
-        while True:
-            char = self.mark()
-            if char in _NO_ITEM:
-                if char in _ENDS:
-                    self._close(char, comma)
-                    return
-                self._stray_comma()
-                continue
-            self.value(char)
-            comma = self._separator()
-
-    def _object(self, *, lost: bool = False) -> None:
-        self._open.append(("{", self.at))
+    def _container(self, opener: str, *, lost: bool = False) -> None:
+        """Read a list or an object; `lost`: its first brace is missing."""
+        self._open.append((opener, self.at))
         if lost:
             at = self.at
             self.mistake(kinds.missing_brace, at, at + 1, (TextEdit(at, at, "{"),), char="{")
@@ -211,14 +192,20 @@ class _RepairParser(ScalarReader):
                     return
                 self._stray_comma()
                 continue
-            start = self.at
-            name = self._name()
-            if name in names:
-                self.mistake(kinds.duplicate_name, start, self.at, (), key=name)
-            names.add(name)
-            if char := self._colon():
+            if opener == "{":
+                char = self._member(names)
+            if char:
                 self.value(char)
             comma = self._separator()
+
+    def _member(self, names: set[str]) -> str:
+        """Read a name and its colon; return the first character of the value, "" for none."""
+        start = self.at
+        name = self._name()
+        if name in names:
+            self.mistake(kinds.duplicate_name, start, self.at, (), key=name)
+        names.add(name)
+        return self._colon()
 
     def _stray_comma(self) -> None:
         start = self.at

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit
-from humanmcp.protocol.diagnostics.problem import RawDiagnostic, json_text, shown
+from humanmcp.protocol.diagnostics.problem import RawDiagnostic, shown
 from humanmcp.protocol.json.encodings import half_characters
+from humanmcp.protocol.json.jsonrpc import as_json
 
 if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.problem import ProblemKind
@@ -211,7 +212,7 @@ _PLUS: Final = re.compile(r"""\+[ \t\r\n]*["'`]""")
 _LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
 _MOST_TRIES: Final = 5000
 """The maximum number of quotes per document that are tried as the end of a multi-line string."""
-_WRITTEN: Final = {chr(code): json_text(chr(code))[1:-1] for code in range(32)}
+_WRITTEN: Final = {chr(code): as_json(chr(code))[1:-1] for code in range(32)}
 """The JSON escapes of the control characters."""
 _PATH: Final = re.compile(r"[A-Za-z]:\\")
 LITERALS: Final = {
@@ -280,7 +281,7 @@ class ScalarReader(RepairScanner):
             self._inside(start, end, '"')
             self.close_with(end)
             return
-        self.swap(kinds.unquoted_string, start, end, json_text(raw), text=raw)
+        self.swap(kinds.unquoted_string, start, end, as_json(raw), text=raw)
         self.at = end
 
     def number(self) -> None:

@@ -56,10 +56,6 @@ _ELICITATION: Final = "3f1c6f0e-5d0b-4d1e-9d54-2f1f6d1c9a10"
 def example_of(kind: Kind, version: str, *, usual: bool = False) -> Json:  # noqa: PLR0911 - one arm a kind
     """Return a small value of a kind; with `usual`, also with the usual optional members."""
     match kind:
-        case types.Boolean():
-            return False
-        case types.Number():
-            return 0
         case types.ListOf():
             return [example_of(kind.item, version, usual=usual)]
         case types.MapOf():
@@ -334,13 +330,8 @@ _ERRORS: Final[Mapping[str, _ErrorExample]] = {
 }
 
 
-def results(method: str, version: str) -> dict[str, JsonObject]:
-    """Return every example of a result, by variant, valid for one version."""
-    return dict(each_result(method, version))
-
-
 def each_result(method: str, version: str) -> Iterator[tuple[str, JsonObject]]:
-    """Yield the variants one by one: a draft only needs the first."""
+    """Yield every example of a result of a version, by variant; a draft only needs the first."""
     record = methods.of(method)
     kind = record.result_in(version)
     before: list[JsonObject] = []

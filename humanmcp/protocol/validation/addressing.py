@@ -14,7 +14,14 @@ from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit, blocking
 from humanmcp.protocol.diagnostics.problem import shown
-from humanmcp.protocol.json.jsonrpc import Kind, RequestId, closed_at, member, object_in
+from humanmcp.protocol.json.jsonrpc import (
+    Kind,
+    RequestId,
+    closed_at,
+    kind_of_answer,
+    member,
+    object_in,
+)
 from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.repair.reading import diagnostic, read_json
 from humanmcp.protocol.tables import methods
@@ -40,9 +47,7 @@ def kind_typed(text: str) -> Kind | None:
     body = object_in(text)
     if "method" in body and "result" not in body and "error" not in body:
         return Kind.REQUEST if "id" in body else Kind.NOTIFICATION
-    if "error" in body:
-        return Kind.ERROR
-    return Kind.RESULT if "result" in body else None
+    return kind_of_answer(body)
 
 
 def addressed(text: str, pending: Sequence[Exchange]) -> Exchange | None:

@@ -20,7 +20,7 @@ from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.encodings import utf16_of
-from humanmcp.protocol.json.jsonrpc import Batch, Message, item_spans, members
+from humanmcp.protocol.json.jsonrpc import Message, item_spans, members, parts_of
 from humanmcp.protocol.json.tree import objects_at, text_at
 from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables import methods
@@ -168,8 +168,7 @@ def _frames(lines: Iterable[CapturedLine], time: Callable[[str], str]) -> Iterat
         if direction is Direction.NOTE or line.is_cut:
             yield Frame(seq, "", Direction.NOTE, b"", note=line.text)
             continue
-        found = jsonrpc.read(line.raw)
-        for message in found.items if isinstance(found, Batch) else (found,):
+        for message in jsonrpc.items_in(line.raw):
             if isinstance(message, Message) and direction in (Direction.IN, Direction.OUT):
                 conversation.observe(direction, message)
         at = ""
@@ -184,8 +183,7 @@ def speaker(conversation: ConversationState, raw: bytes) -> Direction:
     A response comes from the side that got the request; otherwise it counts as the server's. If
     both sides wait for this id, the server's wait is within that of the client, and ends first.
     """
-    found = jsonrpc.read(raw)
-    message = found.items[0] if isinstance(found, Batch) else found
+    message = jsonrpc.items_in(raw)[0]
     if not isinstance(message, Message):
         # Servers sometimes print other text, clients hardly ever.
         named = _METHOD.search(message.text)
@@ -533,7 +531,7 @@ def _enveloped(number: int, text: str, value: Mapping[str, Any]) -> CapturedLine
     if not payload or (direction is None and not _holds_message(value[name])):
         return None
     if not isinstance(value[name], str):
-        payload = next(text[start:end] for one, start, end in members(text) if one == name)
+        payload = parts_of(text)[name]
     return CapturedLine(number, direction, payload, _first(value, _AT))
 
 
@@ -571,8 +569,8 @@ def _first(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 def without_member(text: str, name: str) -> str:
     """Return an object without a member; the others stay as they were written."""
-    kept = [(one, text[start:end]) for one, start, end in members(text) if one != name]
-    return f"{{{','.join(f'{json.dumps(one)}:{value}' for one, value in kept)}}}"
+    kept = [f"{json.dumps(one)}:{part}" for one, part in parts_of(text).items() if one != name]
+    return f"{{{','.join(kept)}}}"
 
 
 _LEFT_OUT: Final = {"[Object]": "{}", "[Array]": "[]"}

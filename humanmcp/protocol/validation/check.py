@@ -7,7 +7,6 @@ server, whose result decides. `starting_draft.start` makes the draft.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, ExchangeState
@@ -18,10 +17,19 @@ from humanmcp.protocol.diagnostics.problem import (
     FixAction,
     FixKind,
     RawDiagnostic,
-    json_text,
     unwrap,
 )
-from humanmcp.protocol.json.jsonrpc import Kind, compact, member, size_of, wire_line, with_token
+from humanmcp.protocol.json.jsonrpc import (
+    Kind,
+    as_json,
+    as_line,
+    compact,
+    kind_of_answer,
+    member,
+    size_of,
+    wire_line,
+    with_token,
+)
 from humanmcp.protocol.json.spelling import half_width
 from humanmcp.protocol.repair.reading import (
     LONG,
@@ -64,7 +72,6 @@ __all__ = [
     "templates",
 ]
 
-_ON_ONE_LINE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _ROOTS: Final = {TextForm.MESSAGE: (), TextForm.RESULT: ("result",), TextForm.ERROR: ("error",)}
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _ERROR: Final = frozenset({"code", "message", "data"})
@@ -188,7 +195,7 @@ def _findings(
         if isinstance(value, dict) and "error" in value and "code" not in value:
             return [kinds.error_inside_error(("error",), unwrap(("error",), ("error",)))]
         found = judge_error(value, exchange.version, ("error",))
-        found = found or _rules_for_errors(exchange, value, negotiated)
+        found = found or rules.judge_error(exchange, value, negotiated)
         return one_each([*found, *unwritten(value, ("error",), reading.json)])
     typed = ""
     if isinstance(value, dict) and isinstance(value.get("id"), float):
@@ -197,28 +204,15 @@ def _findings(
     if isinstance(value, dict) and "result" in value and "error" not in value:
         found += judge_result(exchange, value["result"], negotiated)
     elif isinstance(value, dict) and not found:
-        found = _rules_for_errors(exchange, value["error"], negotiated)
+        found = rules.judge_error(exchange, value["error"], negotiated)
     return one_each([*found, *unwritten(value, (), reading.json)])
-
-
-def _rules_for_errors(
-    exchange: Exchange, error: Json, negotiated: NegotiatedState
-) -> list[RawDiagnostic]:
-    if not isinstance(error, dict):
-        return []
-    return rules.judge(rules.JudgedAnswer(exchange, error, negotiated, ("error",)), errors=True)
 
 
 def _kind(value: Json, form: TextForm) -> Kind | None:
     """Return the kind of a text: result or error."""
     if form is not TextForm.MESSAGE:
         return Kind.ERROR if form is TextForm.ERROR else Kind.RESULT
-    if isinstance(value, dict):
-        if "error" in value:
-            return Kind.ERROR
-        if "result" in value:
-            return Kind.RESULT
-    return None
+    return kind_of_answer(value) if isinstance(value, dict) else None
 
 
 # -- the one line --------------------------------------------------------------------------------
@@ -271,7 +265,7 @@ def _wrapped(
     """Offer a fix that makes a result of plain text or a number, if that is a valid answer."""
     if diagnostic.code not in PLAIN or exchange.method != "tools/call" or form is TextForm.ERROR:
         return diagnostic
-    new = message(exchange, "result", result) if form is TextForm.MESSAGE else json_text(result)
+    new = message(exchange, "result", result) if form is TextForm.MESSAGE else as_json(result)
     return diagnostic._replace(fix=Fix((TextEdit(0, len(text), new),), "wrap"))
 
 
@@ -284,8 +278,7 @@ def _check_plain(
     """Check plain text: the text of a tool result, or of a model's turn."""
     is_error = form is TextForm.TOOL_ERROR
     result = plain_result(exchange, text, negotiated, is_error=is_error)
-    written = _ON_ONE_LINE.encode(result)
-    line = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":{written}}}'
+    line = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":{as_line(result)}}}'
     diagnostics = _plain_diagnostics(exchange, text, result, negotiated)
     size = size_of(line)
     if size < 0:

@@ -17,7 +17,6 @@ from humanmcp.protocol.diagnostics.problem import (
     RawDiagnostic,
     delete,
     insert,
-    json_text,
     quoted,
     rename_to,
     replace_with,
@@ -25,14 +24,14 @@ from humanmcp.protocol.diagnostics.problem import (
     unwrap,
     wrap,
 )
-from humanmcp.protocol.json.jsonrpc import json_type, wire_line
+from humanmcp.protocol.json.jsonrpc import as_json, json_type, wire_line
 from humanmcp.protocol.json.spelling import alike, half_width
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.rules.registry import RuleSet
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.diagnostics.problem import Path, ProblemKind
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 MEMBERS: Final = ("jsonrpc", "id", "result", "error")
 """The top-level members of an answer."""
-_NAMES: Final = frozenset(MEMBERS)
 
 
 class AnswerEnvelope(NamedTuple):
@@ -84,9 +82,7 @@ def judge_envelope(
 
 
 def _looks_like_an_answer(value: JsonObject) -> bool:
-    if not _NAMES.isdisjoint(value) or "method" in value:
-        return True
-    return any(half_width(name) in MEMBERS for name in value)
+    return "method" in value or any(half_width(name) in MEMBERS for name in value)
 
 
 def _batch(value: list[Json], version: str) -> RawDiagnostic:
@@ -97,11 +93,14 @@ def _batch(value: list[Json], version: str) -> RawDiagnostic:
 
 def _no_answer(value: JsonObject, expected: RequestId) -> RawDiagnostic:
     """Report a result that was typed without its envelope."""
-    if "code" in value and "message" in value:
-        fix = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "error": ', "}")
-    else:
-        fix = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "result": ', "}")
+    fix = wrap((), _head(value, expected), "}")
     return kinds.no_result_or_error((), fix, typed=_names(value))
+
+
+def _head(names: Collection[str], expected: RequestId) -> str:
+    """Return the envelope before members that are those of a result, or of an error."""
+    member = "error" if "code" in names and "message" in names else "result"
+    return f'{{"jsonrpc": "2.0", "id": {expected.token}, "{member}": '
 
 
 def _names(value: JsonObject) -> str:
@@ -217,9 +216,8 @@ def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawD
     """Report a message without result and error: maybe the result's members are at the top."""
     fix = insert(("result",), {})
     if strange:
-        body = json_text({name: value[name] for name in strange})
-        member = "error" if "code" in strange and "message" in strange else "result"
-        whole = f'{{"jsonrpc": "2.0", "id": {expected.token}, "{member}": {body}}}'
+        body = as_json({name: value[name] for name in strange})
+        whole = f"{_head(strange, expected)}{body}}}"
         fix = FixAction(FixKind.REPLACE, (), whole, label="wrap")
     return kinds.no_result_or_error((), fix, typed=_names(value))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.json.jsonrpc import members, object_in
+from humanmcp.protocol.json.jsonrpc import object_in, parts_of
 from humanmcp.protocol.tables import examples, methods
 from humanmcp.protocol.tables.faults import Fault
 from humanmcp.protocol.tables.versions import features
@@ -89,7 +89,7 @@ def _worded(text: str) -> str:
 
 def _parts(text: str) -> dict[str, str]:
     """Return the members of the object in `text` as written; {} for other texts."""
-    return {name: text[begin:end] for name, begin, end in members(text)} if object_in(text) else {}
+    return parts_of(text) if object_in(text) else {}
 
 
 def _written(parts: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, quoted, shown
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.json.spelling import alike
-from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.json.tree import array_at, follow
 from humanmcp.protocol.json.undecoded import is_large
 from humanmcp.protocol.repair.reading import json_doubts
 from humanmcp.protocol.tables import methods, versions
@@ -105,10 +105,8 @@ def review(
     found = judge_envelope(response.body, exchange.id, typed, exchange.version)
     if response.kind is Kind.RESULT:
         found += judge_result(exchange, response.body.get("result"), negotiated)
-    elif isinstance(error := response.body.get("error"), dict):
-        found += rules.judge(
-            rules.JudgedAnswer(exchange, error, negotiated, ("error",)), errors=True
-        )
+    else:
+        found += rules.judge_error(exchange, response.body.get("error"), negotiated)
     return _placed(response, found, exchange.method, exchange.version, strict=strict)
 
 
@@ -168,10 +166,7 @@ def method_of_the_version(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     elif meant is not None:
         yield kinds.misspelt_method(at, method=name, version=version, meant=meant)
     else:
-        extended = declares_more(negotiated.server_capabilities) or declares_more(
-            negotiated.client_capabilities
-        )
-        kind = kinds.maybe_extension_method if extended else kinds.unknown_method
+        kind = kinds.maybe_extension_method if declares_more(negotiated) else kinds.unknown_method
         yield kind(at, method=name, version=version)
 
 
@@ -254,8 +249,8 @@ def arguments_of_a_listed_prompt(heard: HeardMessage) -> Iterator[RawDiagnostic]
             names = shown(", ".join(prompts)) or "?"
             yield kinds.unknown_prompt(("params", "name"), prompt=quoted(name), prompts=names)
         return
-    given, declared = heard.params.get("arguments", {}), follow(prompts[name], "arguments")
-    for argument in declared if isinstance(declared, list) else ():
+    given = heard.params.get("arguments", {})
+    for argument in array_at(prompts[name], "arguments"):
         key, needed = follow(argument, "name"), follow(argument, "required") is True
         if needed and isinstance(key, str) and isinstance(given, dict) and key not in given:
             at = ("params", "arguments") if "arguments" in heard.params else ("params",)
@@ -323,18 +318,16 @@ class Inquiry(NamedTuple):
 
     question: str
     context: str = ""
-    options: tuple[str, ...] = ()
-    """The possible answers, literally: texts, or the labels of objects."""
+    choices: tuple[tuple[str, str], ...] = ()
+    """The possible answers, literally, each with its description, "" for none."""
     free_text: bool = True
     """True if the person may also answer in their own words."""
     covered: frozenset[str] = frozenset()
-    descriptions: tuple[str, ...] = ()
-    """The description of each option, "" for none; () if no option has one."""
 
     @property
-    def choices(self) -> tuple[tuple[str, str], ...]:
-        """The options with their descriptions."""
-        return tuple(zip(self.options, self.descriptions or [""] * len(self.options), strict=True))
+    def options(self) -> tuple[str, ...]:
+        """The possible answers: texts, or the labels of objects."""
+        return tuple(label for label, _description in self.choices)
 
 
 def inquiry_of(message: Message) -> Inquiry | None:
@@ -349,9 +342,7 @@ def inquiry_of(message: Message) -> Inquiry | None:
     if _is_words(arguments.get(CONTEXT)):
         context, covered = arguments[CONTEXT], covered | {CONTEXT}
     read = options_in(arguments)
-    given, choices = arguments.get(OPTIONS), read.choices
-    options = tuple(label for label, _ in choices)
-    descriptions = tuple(note for _, note in choices) if any(note for _, note in choices) else ()
+    given = arguments.get(OPTIONS)
     if read.is_whole and not any(
         one.keys() - _OF_OPTION for one in given or () if isinstance(one, dict)
     ):
@@ -359,9 +350,7 @@ def inquiry_of(message: Message) -> Inquiry | None:
     if isinstance(arguments.get(FREE_TEXT), bool):
         # Without options, a person can only answer in words.
         free_text, covered = arguments[FREE_TEXT] or not read.is_whole, covered | {FREE_TEXT}
-    return Inquiry(
-        arguments[QUESTION], context, options, free_text, frozenset(covered), descriptions
-    )
+    return Inquiry(arguments[QUESTION], context, read.choices, free_text, frozenset(covered))
 
 
 def _is_words(value: Any) -> bool:  # noqa: ANN401 - any JSON value

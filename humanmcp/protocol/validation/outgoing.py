@@ -113,8 +113,10 @@ def _judge(
     is_request = "id" in value
     rules = own_request if is_request else own_notice
     found += rules.first(method, OwnMessage(value, method, version, negotiated))
-    if not found and not initialized and not methods.of(method).early:
-        found = _too_early(version)
+    if not (found or initialized or methods.of(method).early or features(version).stateless):
+        # Servers "SHOULD NOT send requests other than pings and logging".
+        # https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
+        found = [kinds.sent_too_early(("method",))]
     if method == CANCELLED and "params" not in value:
         example = '{"requestId": 1}'
         return [*found, kinds.missing_member(key="params", example=example, where=method)]
@@ -272,10 +274,8 @@ def results_of_tools(own: OwnMessage) -> Iterator[RawDiagnostic]:
 def _beyond(method: str, version: str, negotiated: NegotiatedState) -> list[RawDiagnostic]:
     """Check a notification that is not in MCP: an extension or experiment may define it."""
     diagnostic = _not_ours(method, version)
-    extended = declares_more(negotiated.server_capabilities) or declares_more(
-        negotiated.client_capabilities
-    )
-    if diagnostic.fix is not None or method in methods.NOTIFICATIONS or not extended:
+    is_known = diagnostic.fix is not None or method in methods.NOTIFICATIONS
+    if is_known or not declares_more(negotiated):
         return [diagnostic]
     if _declared(method, negotiated):
         return []
@@ -337,13 +337,3 @@ def declared_by_the_server(own: OwnMessage) -> Iterator[RawDiagnostic]:
     by_request = features(own.version).subscriptions and method == LOG
     if capability and declared is not None and capability not in declared and not by_request:
         yield kinds.undeclared_server_capability(("method",), capability=capability, method=method)
-
-
-def _too_early(version: str) -> list[RawDiagnostic]:
-    """Report a request before `initialized`.
-
-    Servers "SHOULD NOT send requests other than pings and logging".
-
-    https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
-    """
-    return [] if features(version).stateless else [kinds.sent_too_early(("method",))]

@@ -22,14 +22,13 @@ from humanmcp.protocol.diagnostics.problem import (
     RawDiagnostic,
     delete,
     insert,
-    json_text,
     quoted,
     replace_with,
     shown,
     unwrap,
     wrap,
 )
-from humanmcp.protocol.json.jsonrpc import compact, json_type, member
+from humanmcp.protocol.json.jsonrpc import as_json, compact, json_type, member
 from humanmcp.protocol.json.spelling import alike
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.examples import example_of, named
@@ -45,25 +44,27 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 _CONTENT: Final = ListOf(CONTENT)
+_RESULT: Final = ("result",)
+"""The place of a result in its message."""
 
 
 def judge_result(
-    exchange: Exchange, value: Json, negotiated: NegotiatedState, path: Path = ("result",)
+    exchange: Exchange, value: Json, negotiated: NegotiatedState
 ) -> list[RawDiagnostic]:
-    misplaced = _misplaced(exchange, value, negotiated, path)
+    misplaced = _misplaced(exchange, value, negotiated)
     if misplaced is not None:
         return [misplaced]
-    found = rules.judge(rules.JudgedAnswer(exchange, value, negotiated, path))
+    found = rules.judge(rules.JudgedAnswer(exchange, value, negotiated))
     method = methods.of(exchange.method)
     kind = method.result
     if not method.is_in(exchange.version):
         said = shown(exchange.method)
-        found.append(kinds.result_of_unknown_method(path, method=said, version=exchange.version))
+        found.append(kinds.result_of_unknown_method(_RESULT, method=said, version=exchange.version))
     if kind:
-        kind, typed = _arm(exchange, value, kind, path)
+        kind, typed = _arm(exchange, value)
         found += typed
         if kind:
-            found += judge(value, kind, exchange.version, path)
+            found += judge(value, kind, exchange.version, _RESULT)
     return one_each(found)
 
 
@@ -88,40 +89,41 @@ def blocks(diagnostic: RawDiagnostic) -> bool:
 
 
 def _misplaced(
-    exchange: Exchange, value: Json, negotiated: NegotiatedState, path: Path
+    exchange: Exchange, value: Json, negotiated: NegotiatedState
 ) -> RawDiagnostic | None:
     """Report a value that is not a result at all: one problem instead of a dozen."""
     if not isinstance(value, dict):
-        return _no_object(exchange, value, negotiated, path)
+        return _no_object(exchange, value, negotiated)
     if "jsonrpc" in value and ("result" in value or "error" in value or "method" in value):
-        inner = unwrap(path, ("result",)) if "result" in value else None
-        return kinds.message_as_result(path, inner)
+        inner = unwrap(_RESULT, ("result",)) if "result" in value else None
+        return kinds.message_as_result(_RESULT, inner)
     kind = methods.of(exchange.method).result
     if set(value) == {"result"} and kind != "TaskStateResult":
-        return kinds.result_inside_result(path, unwrap(path, ("result",)))
+        return kinds.result_inside_result(_RESULT, unwrap(_RESULT, ("result",)))
     is_error = {"code", "message"} <= set(value) or set(value) == {"error"}
     if is_error and kind not in ("", "TaskPayload"):
-        return kinds.error_as_result(path)
+        return kinds.error_as_result(_RESULT)
     if kind == "CallToolResult" and "content" not in value and set(value) <= {"text", "type"}:
-        return _bare_text(exchange, value, negotiated, path)
+        text = value.get("text")
+        if isinstance(text, str):
+            fix = replace_with(_RESULT, tool_text(exchange.version, text, negotiated), "wrap")
+            return kinds.bare_text_result(_RESULT, fix)
     return None
 
 
-def _no_object(
-    exchange: Exchange, value: Json, negotiated: NegotiatedState, path: Path
-) -> RawDiagnostic:
+def _no_object(exchange: Exchange, value: Json, negotiated: NegotiatedState) -> RawDiagnostic:
     fix: FixAction | None = None
     record = methods.of(exchange.method)
     kind = record.result
     if kind == "EmptyResult":
-        fix = replace_with(path, {})
+        fix = replace_with(_RESULT, {})
     elif record.plain_text and isinstance(value, (str, int, float)):
-        text = value if isinstance(value, str) else json_text(value)
-        fix = replace_with(path, plain_result(exchange, text, negotiated), "wrap")
+        text = value if isinstance(value, str) else as_json(value)
+        fix = replace_with(_RESULT, plain_result(exchange, text, negotiated), "wrap")
     elif isinstance(value, list) and kind and (member := _list_in(kind)):
-        around = json_text(example_of(kind, exchange.version) | {member: HOLE})
-        fix = wrap(path, *around.split(json_text(HOLE)))
-    return kinds.result_not_object(path, fix, got=json_type(value))
+        around = as_json(example_of(kind, exchange.version) | {member: HOLE})
+        fix = wrap(_RESULT, *around.split(as_json(HOLE)))
+    return kinds.result_not_object(_RESULT, fix, got=json_type(value))
 
 
 def _list_in(kind: str) -> str:
@@ -129,17 +131,6 @@ def _list_in(kind: str) -> str:
     members = SHAPES[kind].members.items()
     lists = (name for name, one in members if one.required and isinstance(one.kinds[0][1], ListOf))
     return next(lists, "")
-
-
-def _bare_text(
-    exchange: Exchange, value: JsonObject, negotiated: NegotiatedState, path: Path
-) -> RawDiagnostic | None:
-    text = value.get("text")
-    if not isinstance(text, str):
-        return None
-    return kinds.bare_text_result(
-        path, replace_with(path, tool_text(exchange.version, text, negotiated), "wrap")
-    )
 
 
 def tool_text(
@@ -182,15 +173,17 @@ def with_outcome(line: str, exchange: Exchange, negotiated: NegotiatedState) -> 
     A text alone also becomes the text of the outcome; other content stays as the person wrote it.
     """
     text = member(line, "result") if questions_of(exchange, negotiated) else None
-    result: JsonObject = json.loads(text) if text else {}
+    if text is None:
+        return line
+    result = json.loads(text)
     outcome = outcome_of_words(exchange, words_in(result), negotiated)
-    if text is None or outcome is None:
+    if outcome is None:
         return line
     data = result_with(exchange.version, outcome)
     (item, *_) = result["content"]
     if not set(result) <= _OURS or result["content"][1:] or set(item) != {"type", "text"}:
         del data["content"]
-    changed = {name: json_text(value) for name, value in data.items()}
+    changed = {name: as_json(value) for name, value in data.items()}
     return compact(with_members(line, {"result": with_members(text, changed)}))
 
 
@@ -201,31 +194,29 @@ _OURS: Final = frozenset({"content", "resultType", "_meta"})
 # -- the object of a result --------------------------------------------------------------------
 
 
-def _arm(
-    exchange: Exchange, value: JsonObject, kind: str, path: Path
-) -> tuple[str, list[RawDiagnostic]]:
+def _arm(exchange: Exchange, value: JsonObject) -> tuple[str, list[RawDiagnostic]]:
     """Return the object that a result must be, and problems; "" if it cannot be checked further."""
     kind = methods.of(exchange.method).result_in(exchange.version)
     if features(exchange.version).result_types:
         typed = "resultType" in SHAPES[kind].members
-        return _typed_arm(exchange, value, kind, path) if typed else (kind, [])
+        return _typed_arm(exchange, value, kind) if typed else (kind, [])
     wished = "task" in exchange.request.params
     if kind == "TaskPayload" and "content" in value:
         return "TaskPayload", judge(
-            value["content"], _CONTENT, exchange.version, (*path, "content")
+            value["content"], _CONTENT, exchange.version, (*_RESULT, "content")
         )
     if methods.of(exchange.method).as_task and "task" in value and "content" not in value:
         if not wished:
-            return "", [kinds.unrequested_task((*path, "task"), at_name=True)]
+            return "", [kinds.unrequested_task((*_RESULT, "task"), at_name=True)]
         return "CreateTaskResult", []
     return kind, []
 
 
 def _typed_arm(  # noqa: PLR0911 - one return an arm
-    exchange: Exchange, value: JsonObject, kind: str, path: Path
+    exchange: Exchange, value: JsonObject, kind: str
 ) -> tuple[str, list[RawDiagnostic]]:
     result_type: Json = value.get("resultType", "complete")
-    at = (*path, "resultType")
+    at = (*_RESULT, "resultType")
     asking = methods.of(exchange.method).asks_back
     asks = "inputRequests" in value and kind != "TaskStateResult"
     if result_type == "complete":
@@ -239,42 +230,42 @@ def _typed_arm(  # noqa: PLR0911 - one return an arm
             return "", [kinds.input_required_not_allowed(at, allowed=", ".join(can))]
         if exchange.parked and (exchange.parked != "task" or not asks):
             return "", [kinds.question_while_parked(at)]
-        return "InputRequiredResult", _asked_and_answered(value, path)
+        return "InputRequiredResult", _asked_and_answered(value)
     extension = methods.extension_answering(exchange.method, result_type)
     if extension is not None:
         allowed = methods.declares(exchange.request, extension)
         return (extension.result, []) if allowed else ("", [kinds.undeclared_tasks(at)])
     if not isinstance(result_type, str):
         return kind, []
-    return "", _odd_type(exchange, value, kind, path)
+    return "", _odd_type(exchange, value, kind)
 
 
-def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> list[RawDiagnostic]:
+def _odd_type(exchange: Exchange, value: JsonObject, kind: str) -> list[RawDiagnostic]:
     """Report an unknown `resultType`: it "MUST be considered invalid"."""
-    result_type, at = value["resultType"], (*path, "resultType")
+    result_type, at = value["resultType"], (*_RESULT, "resultType")
     asking = methods.of(exchange.method).asks_back
     names = ("complete", "input_required") if asking else ("complete",)
-    allowed = ", ".join(map(json_text, names))
+    allowed = ", ".join(map(as_json, names))
     meant = alike(result_type, names) or (
         "complete" if result_type.lower().startswith("complet") else None
     )
     fix = replace_with(at, meant) if meant else None
     found = kinds.unknown_result_type(at, fix, value=quoted(result_type), allowed=allowed)
-    rest = judge({**value, "resultType": "complete"}, kind, exchange.version, path)
+    rest = judge({**value, "resultType": "complete"}, kind, exchange.version, _RESULT)
     return [found, *rest]
 
 
-def _asked_and_answered(value: JsonObject, path: Path) -> list[RawDiagnostic]:
+def _asked_and_answered(value: JsonObject) -> list[RawDiagnostic]:
     """Report a result with a question and an answer: the answer would be lost."""
     names = ("content", "contents", "messages", "structuredContent", "isError")
     extra = [name for name in names if name in value]
     if extra:
-        at = (*path, extra[0])
+        at = (*_RESULT, extra[0])
         return [kinds.result_beside_questions(at, delete(at), at_name=True, key=extra[0])]
-    there, at = "inputRequests" in value, (*path, "inputRequests")
+    there, at = "inputRequests" in value, (*_RESULT, "inputRequests")
     if value.get("inputRequests") == {} or (not there and "requestState" not in value):
         params = {"mode": "form", **example_of("FormInput", versions.LATEST_STATELESS)}
         asked = {"answer": {"method": "elicitation/create", "params": params}}
         fix = (replace_with if there else insert)(at, asked)
-        return [kinds.nothing_asked(at if there else path, fix)]
+        return [kinds.nothing_asked(at if there else _RESULT, fix)]
     return []

@@ -12,7 +12,6 @@ from humanmcp.protocol.diagnostics.problem import (
     RawDiagnostic,
     delete,
     insert,
-    json_text,
     quoted,
     rename_to,
     replace_with,
@@ -20,7 +19,7 @@ from humanmcp.protocol.diagnostics.problem import (
     unwrap,
     wrap,
 )
-from humanmcp.protocol.json.jsonrpc import json_type
+from humanmcp.protocol.json.jsonrpc import as_json, json_type
 from humanmcp.protocol.json.spelling import alike, meant_by
 from humanmcp.protocol.tables import types
 from humanmcp.protocol.tables.examples import example, example_of
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.diagnostics.problem import FixAction, Path, ProblemKind
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
-    from humanmcp.protocol.tables.types import FormatTrouble, Kind, Member, Shape
+    from humanmcp.protocol.tables.types import Kind, Member, Shape
 
 
 def name_of(path: Path) -> str:
@@ -60,9 +59,7 @@ def null(path: Path) -> RawDiagnostic:
 
 def not_text(value: Json, path: Path) -> RawDiagnostic:
     """Report a value that should be a string."""
-    fix = None
-    if value is not None and not isinstance(value, (dict, list)):
-        fix = wrap(path, '"', '"')
+    fix = None if value is None or isinstance(value, (dict, list)) else wrap(path, '"', '"')
     return wrong_type(kinds.not_a_string, value, path, fix)
 
 
@@ -81,10 +78,8 @@ def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
 
 def not_an_object(value: Json, path: Path) -> RawDiagnostic:
     """Report a value that should be an object."""
-    if value is None:
-        return wrong_type(kinds.not_an_object, None, path, replace_with(path, {}))
     # among capabilities, `"tools": true` means `{}`; a list of names means an object with them
-    fix = replace_with(path, {}) if value is True else None
+    fix = replace_with(path, {}) if value is True or value is None else None
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         fix = replace_with(path, {item: {} for item in value})
     return wrong_type(kinds.not_an_object, value, path, fix)
@@ -93,7 +88,7 @@ def not_an_object(value: Json, path: Path) -> RawDiagnostic:
 def no_arm(value: Json, path: Path, kind: types.ByMember, version: str) -> RawDiagnostic:
     """Report an object whose kind cannot be told by its members."""
     names = [name for name, shape in kind.shapes.items() if SHAPES[shape].since <= version]
-    allowed = ", ".join(json_text(name) for name in names)
+    allowed = ", ".join(as_json(name) for name in names)
     if not isinstance(value, dict):
         fix = None
         if kind.member == "type" and isinstance(value, str):
@@ -124,30 +119,19 @@ def missing(name: str, path: Path, member: Member, version: str) -> RawDiagnosti
     value = example(member, version)
     kind = kinds.missing_result_type if name == "resultType" else kinds.missing_member
     fix = insert((*path, name), value)
-    return kind(path, fix, key=name, example=json_text(value), where=name_of(path))
+    return kind(path, fix, key=name, example=as_json(value), where=name_of(path))
 
 
 def none_of(names: tuple[str, ...], path: Path) -> RawDiagnostic:
     """Report an object that needs one of these members and has none."""
-    allowed = " / ".join(json_text(name) for name in names)
+    allowed = " / ".join(as_json(name) for name in names)
     return kinds.missing_one_of(path, allowed=allowed, where=name_of(path))
-
-
-def ill_formed(trouble: FormatTrouble, value: str, path: Path) -> RawDiagnostic:
-    """Report a string in the wrong format."""
-    fix = None if trouble.fixed is None else replace_with(path, trouble.fixed)
-    return trouble.kind(path, fix, key=name_of(path), value=shown(value))
 
 
 def beyond(kind: ProblemKind, value: Json, limit: float, path: Path) -> RawDiagnostic:
     """Report a number outside its range."""
     fix = replace_with(path, limit)
     return kind(path, fix, key=name_of(path), value=quoted(value), limit=quoted(limit))
-
-
-def too_many(count: int, most: int, path: Path) -> RawDiagnostic:
-    """Report a list that is too long."""
-    return kinds.too_many_values(path, key=name_of(path), limit=str(most), count=str(count))
 
 
 _TRUTHS: Final = {
@@ -165,7 +149,7 @@ def not_a_truth(value: Json, path: Path) -> RawDiagnostic:
 
 def not_one_of(value: Json, kind: types.OneOf, path: Path) -> RawDiagnostic:
     """Report a string that is not one of the allowed ones."""
-    allowed = ", ".join(map(json_text, kind.values))
+    allowed = ", ".join(map(as_json, kind.values))
     meant = kind.values[0] if len(kind.values) == 1 else alike(value, kind.values)
     fix = None if meant is None else replace_with(path, meant)
     return kind.unknown_value(path, fix, key=name_of(path), allowed=allowed, value=quoted(value))
@@ -204,7 +188,8 @@ def _check(  # noqa: C901, PLR0912 - one arm a kind
             if not isinstance(value, str):
                 problems.append(not_text(value, path))
             elif form and (trouble := FORMS[form](value)) is not None:
-                problems.append(ill_formed(trouble, value, path))
+                fix = None if trouble.fixed is None else replace_with(path, trouble.fixed)
+                problems.append(trouble.kind(path, fix, key=name_of(path), value=shown(value)))
         case types.Number():
             _check_number(value, kind, path, problems)
         case types.Boolean():
@@ -279,13 +264,14 @@ def _check_list(
         if len(problems) > ENOUGH:
             return
     if kind.most is not None and len(value) > kind.most:
-        problems.append(too_many(len(value), kind.most, path))
+        key, count = name_of(path), str(len(value))
+        problems.append(kinds.too_many_values(path, key=key, limit=str(kind.most), count=count))
 
 
 def _not_a_list(value: Json, path: Path, kind: types.ListOf, version: str) -> RawDiagnostic:
     fix = None
     if isinstance(kind.item, types.ByMember) and isinstance(value, (str, int, float)):
-        text = value if isinstance(value, str) else json_text(value)
+        text = value if isinstance(value, str) else as_json(value)
         fix = replace_with(path, [{"type": "text", "text": text}], "wrap")
     elif value is None:
         fix = replace_with(path, [])
@@ -294,7 +280,7 @@ def _not_a_list(value: Json, path: Path, kind: types.ListOf, version: str) -> Ra
     elif isinstance(value, dict) and "name" not in value and _named(value, kind, version):
         listed = [{"name": name, **item} for name, item in value.items()]
         fix = replace_with(path, listed, "wrap")
-    got, shows = json_type(value), json_text(example_of(kind, version))
+    got, shows = json_type(value), as_json(example_of(kind, version))
     return kinds.not_an_array(path, fix, key=name_of(path), got=got, example=shows)
 
 
@@ -370,7 +356,7 @@ def _neither(value: JsonObject, path: Path, kind: types.ByPresence, version: str
         if "type" in value:
             rest = {name: item for name, item in value.items() if name != "type"}
             fix = replace_with(path, {"uri": example_uri, **rest})
-        shows, where = json_text(example_uri), name_of(path)
+        shows, where = as_json(example_uri), name_of(path)
         return kinds.missing_member(path, fix, key="uri", example=shows, where=where)
     return none_of(tuple(kind.shapes), path)._replace(fix=insert((*path, "text"), "…"))
 
@@ -394,7 +380,9 @@ def _check_object(
             problems.append(null((*path, name)))
         else:
             _check(item, member.kind, version, (*path, name), problems)
-    problems += _names(value, free, path, shape, version)
+    lacking = [name for name, one in known.items() if one.required and name not in value]
+    if lacking or free:
+        problems += _names(value, free, lacking, path, shape, version)
     if shape.names:
         problems += _misnamed(free, shape.names, path, version)
     if shape.any_of and value.keys().isdisjoint(shape.any_of):
@@ -404,16 +392,17 @@ def _check_object(
 _IGNORED: Final = (kinds.unknown_member, kinds.member_too_new, kinds.member_removed)
 
 
-def _names(
-    value: JsonObject, free: list[str], path: Path, shape: Shape, version: str
+def _names(  # noqa: PLR0913, PLR0917 - what the sentences need
+    value: JsonObject,
+    free: list[str],
+    lacking: list[str],
+    path: Path,
+    shape: Shape,
+    version: str,
 ) -> list[RawDiagnostic]:
     """Report missing and unknown members."""
     if shape.closed and free:
         return [kinds.result_not_empty(path, replace_with(path, {}), key=shown(free[0]))]
-    known = members_in(shape, version)
-    lacking = [name for name, one in known.items() if one.required and name not in value]
-    if not lacking and not free:
-        return []
     problems: list[RawDiagnostic] = []
     strange = list(free)
     for name in lacking:
@@ -428,7 +417,7 @@ def _names(
         else:
             problems.append(missing(name, path, member, version))
     if not shape.open:
-        absent = [name for name in known if name not in value]
+        absent = [name for name in members_in(shape, version) if name not in value]
         odd = _strange(strange, absent, value, path, shape, version)
         # missing members first: they matter more than ignored ones
         problems += [each for each in odd if not lacking or each.kind not in _IGNORED]
@@ -443,7 +432,7 @@ def _nested(  # noqa: PLR0913, PLR0917 - what the sentence needs
     if not inner or not fits(inner, member.kind(version), version):
         return None
     whole = {key: item for key, item in value.items() if key not in inner} | {name: inner}
-    fix, shows = replace_with(path, whole, "wrap"), shown(json_text(inner))
+    fix, shows = replace_with(path, whole, "wrap"), shown(as_json(inner))
     return kinds.missing_member(path, fix, key=name, example=shows, where=name_of(path))
 
 

@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
+from humanmcp.protocol.conversation.state import by_name
 from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
-from humanmcp.protocol.json.tree import follow, mapped, objects_at
+from humanmcp.protocol.json.tree import array_at, follow, mapped, object_at, objects_at
 from humanmcp.protocol.tables import examples, methods, schemas, versions
 from humanmcp.protocol.tables.objects import SHAPES
 from humanmcp.protocol.tables.versions import features
@@ -90,11 +91,8 @@ def calls(exchange: Exchange) -> Mapping[str, JsonObject]:
 
 def tools_in(exchange: Exchange) -> Mapping[str, JsonObject]:
     """Return the tools that a turn of a model may call, by name."""
-    tools = exchange.request.params.get("tools")
-    if exchange.method != "sampling/createMessage" or not isinstance(tools, list):
-        return {}
-    named = [(tool.get("name"), tool) for tool in tools if isinstance(tool, dict)]
-    return {name: tool for name, tool in named if isinstance(name, str)}
+    is_turn = exchange.method == "sampling/createMessage"
+    return by_name(exchange.request.params.get("tools")) if is_turn else {}
 
 
 def call(exchange: Exchange, name: str, arguments: Json) -> JsonObject:
@@ -145,10 +143,9 @@ def version_to_answer(wanted: Json) -> str:
 def _filled(result: JsonObject, params: JsonObject) -> JsonObject:
     """Return the form of an elicitation filled with its defaults, or with empty values."""
     schema = follow(params, "requestedSchema")
-    fields, required = follow(schema, "properties"), follow(schema, "required")
+    fields, needed = follow(schema, "properties"), array_at(schema, "required")
     if not isinstance(fields, dict):
         return {"action": "accept"}
-    needed = required if isinstance(required, list) else []
     content = _with_placeholders(_filled_in(fields, needed), schema)
     written = {name: one for name, one in content.items() if name in needed or one != PLACEHOLDER}
     return {**result, "content": written}
@@ -176,18 +173,19 @@ def _is_open_number(field: Json) -> bool:
 
 def empty_arguments(tool: Json) -> JsonObject:
     """Return the required arguments of a tool, with defaults or empty values."""
-    schema = follow(tool, "inputSchema")
-    return _empty_object(schema, 0) if isinstance(schema, dict) else {}
+    return _empty_object(object_at(tool, "inputSchema"), 0)
 
 
 def _empty_object(schema: JsonObject, depth: int) -> JsonObject:
     """Return the required members of an object, and those with only one possible value."""
-    fields, needed = schema.get("properties"), schema.get("required")
-    if not isinstance(fields, dict) or depth > _DEEPEST:
+    fields, names = object_at(schema, "properties"), array_at(schema, "required")
+    if depth > _DEEPEST:
         return {}
-    names = needed if isinstance(needed, list) else []
-    fixed = {name for name, field in fields.items() if isinstance(field, dict) and "const" in field}
-    wanted = {name: field for name, field in fields.items() if name in names or name in fixed}
+    wanted = {
+        name: field
+        for name, field in fields.items()
+        if name in names or "const" in object_at(field)
+    }
     return _filled_in(wanted, names, depth)
 
 
@@ -218,8 +216,7 @@ def first_value(field: Json, depth: int = 0) -> Json:  # noqa: PLR0911 - one lin
     if kind in ("number", "integer"):
         return _nearest_to_zero(field)
     if kind == "array":
-        least, items = field.get("minItems"), field.get("items")
-        offered = schemas.choices(items) if isinstance(items, dict) else []
+        least, offered = field.get("minItems"), schemas.choices(object_at(field, "items"))
         taken = offered[: least if type(least) is int and least > 0 else 0]
         return [one.value for one in taken]
     if kind == "object":
@@ -278,8 +275,4 @@ def asked(
 
 def values_of(result: object) -> list[str]:
     """Return the values in a completion result; [] for another result."""
-    match result:
-        case {"completion": {"values": list(values)}}:
-            return [one for one in values if isinstance(one, str)]
-        case _:
-            return []
+    return [one for one in array_at(result, "completion", "values") if isinstance(one, str)]

@@ -5,7 +5,6 @@ It uses the same observer and check as a tap. It opens no file: each line comes 
 
 from __future__ import annotations
 
-import json
 import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -349,8 +348,9 @@ class ConversationJudge:
                 one.seq,
                 one.request.direction,
                 one.request.request.raw,
+                one.request.method,
                 diagnostics=(one.diagnostic,),
-            )._replace(method=one.request.method)
+            )
             for one in self.unanswered_requests()
             if not one.dropped
         )
@@ -442,7 +442,7 @@ def message(method: str, params: Any = None, own: str | int | None = None) -> st
     body["method"] = method
     if params is not None:
         body["params"] = params
-    return json.dumps(body, ensure_ascii=False)
+    return jsonrpc.as_json(body)
 
 
 def request(method: str, own: str) -> str:
@@ -462,12 +462,8 @@ def progress(exchange: Exchange, value: float, total: float | None = None) -> st
     return message(PROGRESS, {"progressToken": token, "progress": value, **of})
 
 
-def openers(version: str, waiting: Sequence[Exchange], own: str) -> tuple[Opener, ...]:
-    """List the messages to start from. `own` is the id for requests."""
-    return tuple(_openers(version, waiting, own))
-
-
-def _openers(version: str, waiting: Sequence[Exchange], own: str) -> Iterator[Opener]:
+def openers(version: str, waiting: Sequence[Exchange], own: str) -> Iterator[Opener]:
+    """Yield the messages to start from. `own` is the id for requests."""
     for about, method in methods.CHANGED.items():
         if version in methods.of(method).to_client:
             yield Opener(method, about, message(method))

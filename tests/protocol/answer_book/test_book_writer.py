@@ -51,6 +51,23 @@ def test_what_a_book_cannot_hold_is_named_with_its_reason() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("method", "count"),
+    [
+        ("ping", 0),
+        ("logging/setLevel", 0),
+        ("resources/subscribe", 0),
+        ("prompts/list", 0),
+        ("server/discover", 0),
+        ("completion/complete", 1),
+    ],
+)
+def test_what_every_server_answers_is_no_rule(method: str, count: int) -> None:
+    """Nor is a list, which the book has itself."""
+    line = f'{{"jsonrpc":"2.0","id":1,"method":"{method}"}}'
+    assert len(book((Direction.IN, line), answered("{}")).entries) == count
+
+
 def test_the_same_call_answered_otherwise_is_the_next_turn_of_its_rule() -> None:
     """Equal answers stay one."""
     one = '{"content":[{"type":"text","text":"one"}]}'

@@ -189,7 +189,7 @@ def test_what_is_allowed_is_the_input_as_it_was_written() -> None:
 def test_what_is_changed_replaces_one_member_and_leaves_the_others_as_written() -> None:
     """The form of the input sends only what a person changed."""
     text = '{"command":"ls", "timeout": 1e3}'
-    changed = approvals.with_members(text, {"command": approvals.as_json("ls -l")})
+    changed = approvals.with_members(text, {"command": '"ls -l"'})
     assert changed == '{"command": "ls -l", "timeout": 1e3}'
 
 

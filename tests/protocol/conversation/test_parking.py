@@ -9,7 +9,12 @@ import pytest
 
 from humanmcp.protocol.answer_book.book_format import parse
 from humanmcp.protocol.conversation import parking, questions
-from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, Ticket
+from humanmcp.protocol.conversation.exchange import (
+    Exchange,
+    NegotiatedState,
+    Ticket,
+    asked_ticket,
+)
 from humanmcp.protocol.conversation.parking import ParkedAs, ParkedCall
 from humanmcp.protocol.conversation.timeouts import TimeoutPlan
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -247,6 +252,29 @@ def test_a_ticket_is_read_as_it_was_written() -> None:
         "a.1³.c",
     ):
         assert Ticket.read(other) is None
+
+
+@pytest.mark.parametrize(
+    ("exchange", "is_there"),
+    [
+        (of(NEW, "tasks/get", taskId=TOKEN), True),
+        (of(OLD, "tasks/result", taskId=TOKEN), True),
+        (of(OLD, "tasks/list", taskId=TOKEN), True),
+        (of(OLD, "tasks/nonsense", taskId=TOKEN), False),
+        (of(OLD, "tools/call", name="ask_human_result", arguments={"ticket": TOKEN}), True),
+        (of(OLD, "tools/call", name="ask_human_result", arguments={"ticket": "x"}), False),
+        (of(OLD, "tools/call", name="other", arguments={"ticket": TOKEN}), False),
+        (of(OLD, "prompts/get", name="ask_human_result", arguments={"ticket": TOKEN}), False),
+        (of(NEW, "tools/call", name="deploy", requestState=TOKEN), True),
+        (of(NEW, "tools/call", name="deploy", requestState=7), False),
+        (of(NEW, "tools/list", requestState=TOKEN), False),
+        (of(NEW, "tools/call", name="deploy"), False),
+    ],
+)
+def test_a_request_names_its_parked_call(exchange: Exchange, *, is_there: bool) -> None:
+    """By the id of its task, by the ticket that the model got, or by the state of its retry."""
+    found = asked_ticket(exchange)
+    assert found == (Ticket.read(TOKEN) if is_there else None)
 
 
 def test_a_task_says_how_long_it_is_kept() -> None:

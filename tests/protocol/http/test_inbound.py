@@ -11,6 +11,7 @@ from humanmcp.protocol.http.inbound import (
     FOREIGN,
     MANY_VALUES,
     NO_KEY,
+    NO_SESSION,
     ONE_HOST,
     WRONG_HOST,
     Acknowledged,
@@ -155,6 +156,15 @@ def test_a_message_of_too_many_values_is_refused_before_it_is_decoded() -> None:
     """A million of them fit into 4 MiB, and all sessions would wait. A long text is one value."""
     assert judge_request(post(message("ping", a=[{}] * 100_001), SESSION)) == MANY_VALUES
     assert isinstance(judge_request(post(message("ping", a="1,2,3;" * 100_000), SESSION)), Posted)
+
+
+def test_a_batch_of_too_many_messages_is_too_large() -> None:
+    """They are processed at once, while others wait."""
+    refused = judge_request(post([message("ping")] * 101))
+    assert isinstance(refused, HttpRefusal)
+    assert (refused.status, refused.why) == (413, "long batch")
+    assert refused.fillings == (("limit", "100"),)
+    assert judge_request(post([message("ping")] * 100)) == NO_SESSION
 
 
 def test_a_batch_goes_into_its_session() -> None:

@@ -112,7 +112,7 @@ def test_every_record_is_whole() -> None:
         assert one.versions, one.name
         assert one.name not in methods.REQUESTS or one.name not in methods.NOTIFICATIONS
         for version in one.versions if one.result else ():
-            assert examples.results(one.name, version), (one.name, version)
+            assert dict(examples.each_result(one.name, version)), (one.name, version)
 
 
 def test_only_the_extension_that_may_answer_a_method_does() -> None:

@@ -145,7 +145,7 @@ def test_a_small_object_has_what_must_be_there_and_nothing_else() -> None:
 def test_every_list_has_the_same_forms() -> None:
     """An empty one and a page of several, too."""
     for one in methods.LISTS:
-        found = examples.results(one.name, R2025_11)
+        found = dict(examples.each_result(one.name, R2025_11))
         assert {"typical", "empty", "minimal", "paged"} <= found.keys(), one.name
 
 

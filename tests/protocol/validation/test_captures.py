@@ -156,6 +156,10 @@ CAPTURES: Final[dict[str, tuple[str, Lines]]] = {
         [(None, CALL), (None, pretty(DONE))],
     ),
     "a terminal": (f"$ printf '%s' '{CALL}' | server\n{DONE}", [(IN, CALL), (None, DONE)]),
+    "curl in a terminal, with double quotes": (
+        f"$ curl -d {json.dumps(CALL)} http://127.0.0.1/mcp\n{DONE}",
+        [(IN, CALL), (None, DONE)],
+    ),
     "arrows": (f"> {CALL}\n< {DONE}", BOTH),
     "an HTTP archive": (
         json.dumps(

@@ -5,8 +5,9 @@ import pytest
 from humanmcp.locales import describe
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import read
 from humanmcp.protocol.json.tree import pretty
-from humanmcp.protocol.validation.held import HeldMessage, answers, judge
+from humanmcp.protocol.validation.held import HeldMessage, answers, doubts, judge
 from tests.support.speaking import said_in
 
 CALL = (
@@ -82,3 +83,30 @@ def test_a_held_answer_is_checked_as_an_answer() -> None:
     verdict = judge(HELD_ANSWER, ANSWER.replace('"content"', '"text"'))
     assert verdict.line is None
     assert judge(HELD_ANSWER, ANSWER.replace('"id":7', '"id":8')).line is None
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (CALL, ""),
+        (NOTICE, ""),
+        (f"[{CALL},{NOTICE}]", ""),
+        (CALL.replace('"dice"', "7"), ""),
+        ('{"id":1,"method":"x-y/Z_1"}', ""),
+        (CALL.replace("dice", "di\\u0000ce"), "N42"),
+        (CALL.replace("tools/call", "tools/call\\u0000"), "N42"),
+        (CALL.replace("tools/call", "Tools/Call"), "N42"),
+        (CALL.replace('"name"', '"Name":1,"name"'), "N42"),
+        (CALL.replace('"id"', '"ID":1,"id"'), "N42"),
+        (f"[{NOTICE},{CALL[:-1]}" + ',"Method":1}]', "N42"),
+        (CALL.replace('"id"', '"id":1,"id"'), "J09"),
+        (CALL.replace("6.0", "NaN"), "J10"),
+        (CALL.replace("6.0", "\r6.0"), "N41"),
+        (f"[{CALL},7]", "N05"),
+        ("hello", "N01"),
+    ],
+)
+def test_a_line_that_two_programs_could_read_differently_is_doubted(line: str, code: str) -> None:
+    """Go ignores the case of a member's name, and C ends a text at a NUL."""
+    raw = line.encode()
+    assert [one.code for one in doubts(raw, read(raw))] == ([code] if code else [])

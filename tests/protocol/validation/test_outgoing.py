@@ -250,7 +250,7 @@ def test_messages_to_begin_from_are_those_that_the_version_has() -> None:
     with_token = asked("tools/call", {"name": "dice", "_meta": {"progressToken": "p"}})
     listed = asked("tools/list", {"_meta": {"progressToken": 7}})
     waiting = (with_token, listed, asked("tools/call", {"name": "silent"}))
-    found = whole_conversation.openers("2025-11-25", waiting, "h-1")
+    found = list(whole_conversation.openers("2025-11-25", waiting, "h-1"))
     assert [(one.method, one.about) for one in found] == [
         ("notifications/tools/list_changed", "tools"),
         ("notifications/prompts/list_changed", "prompts"),

@@ -118,7 +118,7 @@ def test_no_example_of_ours_is_a_secret() -> None:
     """What we offer to begin with warns of nothing."""
     for method in methods.REQUESTS:
         for version in versions.ALL:
-            for result in examples.results(method, version).values():
+            for result in dict(examples.each_result(method, version)).values():
                 assert typed_secrets(json.dumps(result)) == (), method
 
 

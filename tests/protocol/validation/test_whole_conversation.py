@@ -110,7 +110,7 @@ def test_a_mark_before_a_line_is_named_with_its_message() -> None:
 def test_an_answer_that_clients_drop_names_the_request_that_waits_on(said: bytes) -> None:
     """Once, at the answer: at the end nothing more is said of it."""
     call, dropped = heard((IN, CALL), (OUT, said))
-    assert told(call)[3] == []
+    assert (call.id, told(call)[3]) == ("1", [])
     assert told(dropped)[:2] == (2, OUT)
     assert told(dropped)[3][-1] == "N39"
     detail = dict(dropped.diagnostics[-1].detail)
@@ -376,6 +376,29 @@ def test_what_came_before_tells_what_is_wrong(
     """A list of which more is unknown proves nothing."""
     judged = heard(*HANDSHAKE, *lines)
     assert (code in [one.code for each in judged for one in each.diagnostics]) == is_said
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ((IN, b"{"), (IN, request("tools/list"))),
+        ((IN, request("tools/call", 2, name="t")), (OUT, b"{"), (IN, request("tools/list"))),
+        (
+            (IN, request("initialize", 2)),
+            (OUT, b'{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"no"}}'),
+            (IN, request("tools/list")),
+        ),
+    ],
+)
+def test_after_a_line_that_is_lost_nothing_is_said_of_the_handshake(
+    lines: tuple[tuple[Direction, bytes], ...],
+) -> None:
+    """Nobody knows what it was: the first mistake makes no false ones."""
+    judge = ConversationJudge()
+    *_, (last,) = [judge.line(number, *line) for number, line in enumerate(lines, 1)]
+    assert last.diagnostics == ()
+    (answered,) = judge.line(9, OUT, answer(tools=[]))
+    assert answered.diagnostics == ()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from humanmcp.protocol.json.tree import at as value_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from humanmcp.protocol.diagnostics.problem import Path
+    from humanmcp.protocol.diagnostics.problem import Path, Step
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -60,7 +60,7 @@ class References:
         self.simple = True
         """True if no value is evaluated twice: no reference, no pattern, no alternatives."""
         found: list[tuple[str, Reference]] = []
-        for base, path, part in _objects(schema):
+        for base, path, part in objects_in(schema):
             if path == () or part.get("$id") is not None:
                 self._resources[base] = part
             for keyword in _ANCHORS:
@@ -113,24 +113,21 @@ class References:
         return next((each for each in self.all if not each.targets), None)
 
 
-def _objects(schema: Json) -> Iterator[tuple[str, Path, JsonObject]]:
-    """Yield the objects of a schema with base address and path, without data."""
+def objects_in(schema: Json) -> Iterator[tuple[str, Path, JsonObject]]:
+    """Yield the objects of a schema with base address and path, in order and without data."""
     waiting: list[tuple[str, Path, Json]] = [("", (), schema)]
     while waiting:
         base, path, part = waiting.pop()
-        if isinstance(part, list):
-            waiting.extend((base, (*path, at), item) for at, item in enumerate(part))
-        if not isinstance(part, dict):
-            continue
-        own = part.get("$id")
-        if isinstance(own, str):
-            base = _split(base, own)[0] or base
-        yield base, path, part
-        waiting.extend(
-            (base, (*path, name), item)
-            for name, item in part.items()
-            if name not in DATA and isinstance(item, (dict, list))
-        )
+        inner: list[tuple[Step, Json]] = []
+        if isinstance(part, dict):
+            own = part.get("$id")
+            if isinstance(own, str):
+                base = _split(base, own)[0] or base
+            yield base, path, part
+            inner = [(name, item) for name, item in part.items() if name not in DATA]
+        elif isinstance(part, list):
+            inner = list(enumerate(part))
+        waiting += [(base, (*path, step), item) for step, item in reversed(inner)]
 
 
 def _split(base: str, text: str) -> tuple[str | None, str]:

@@ -5,6 +5,6 @@ link. A new module must be named here.
 """
 
 from humanmcp.protocol.validation.rules import elicitation, hosts, lifecycle, tools
-from humanmcp.protocol.validation.rules.registry import JudgedAnswer, judge
+from humanmcp.protocol.validation.rules.registry import JudgedAnswer, judge, judge_error
 
-__all__ = ["JudgedAnswer", "elicitation", "hosts", "judge", "lifecycle", "tools"]
+__all__ = ["JudgedAnswer", "elicitation", "hosts", "judge", "judge_error", "lifecycle", "tools"]

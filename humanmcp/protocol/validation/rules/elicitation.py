@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.state import declared_by
+from humanmcp.protocol.conversation.state import by_name, declared_by
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, delete, quoted, replace_with, shown
 from humanmcp.protocol.json.spelling import alike
+from humanmcp.protocol.json.tree import array_at, follow, objects_at
 from humanmcp.protocol.tables import methods, schemas
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.rules.registry import rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.problem import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 
 
-def declares_more(capabilities: Mapping[str, Json] | None) -> bool:
+def declares_more(negotiated: NegotiatedState) -> bool:
     """Return True if one side declares an extension or an experiment, which MCP does not define."""
-    return any((capabilities or {}).get(name) for name in ("experimental", "extensions"))
+    sides = (negotiated.server_capabilities or {}, negotiated.client_capabilities)
+    return any(one.get("experimental") or one.get("extensions") for one in sides)
 
 
 @rule(*(one.name for one in methods.REQUESTS.values() if one.asks_back))
@@ -157,24 +159,16 @@ def tool_results_of_turns(messages: Json, path: Path) -> Iterator[RawDiagnostic]
     https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#message-content-constraints
     """
     called: set[str] = set()
-    for index, turn in enumerate(messages if isinstance(messages, list) else ()):
+    for index, turn in enumerate(array_at(messages)):
         at = (*path, index, "content")
-        blocks = list(_blocks(turn.get("content") if isinstance(turn, dict) else None, at))
-        results = {
-            one["toolUseId"]
-            for one, _at in blocks
-            if one.get("type") == "tool_result" and isinstance(one.get("toolUseId"), str)
-        }
+        blocks = list(_blocks(follow(turn, "content"), at))
+        results = _ids_in(blocks, "tool_result", "toolUseId")
         if called != results:
             ids = ", ".join(map(quoted, sorted(called ^ results)))
             yield kinds.unbalanced_tool_results(at, ids=ids)
         elif results and any(one.get("type") != "tool_result" for one, _at in blocks):
             yield kinds.mixed_tool_results(at)
-        called = {
-            one["id"]
-            for one, _at in blocks
-            if one.get("type") == "tool_use" and isinstance(one.get("id"), str)
-        }
+        called = _ids_in(blocks, "tool_use", "id")
     if called:
         ids = ", ".join(map(quoted, sorted(called)))
         yield kinds.unbalanced_tool_results(path, ids=ids)
@@ -184,21 +178,22 @@ def _blocks(content: Json, path: Path) -> Iterator[tuple[JsonObject, Path]]:
     """Yield the content blocks of a turn: one, or a list of them."""
     if isinstance(content, dict):
         yield content, path
-    for at, block in enumerate(content if isinstance(content, list) else ()):
+    for at, block in enumerate(array_at(content)):
         if isinstance(block, dict):
             yield block, (*path, at)
 
 
+def _ids_in(blocks: Iterable[tuple[JsonObject, Path]], kind: str, member: str) -> set[str]:
+    """Return the ids in the content blocks of one kind."""
+    ids = (block.get(member) for block, _at in blocks if block.get("type") == kind)
+    return {one for one in ids if isinstance(one, str)}
+
+
 def _ids_before(exchange: Exchange) -> set[str]:
     """Return the ids of the earlier tool calls in the conversation."""
-    listed = exchange.request.params.get("messages")
-    messages = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    return {
-        block["id"]
-        for one in messages
-        for block, _at in _blocks(one.get("content"), ())
-        if block.get("type") == "tool_use" and isinstance(block.get("id"), str)
-    }
+    messages = objects_at(exchange.request.params, "messages")
+    blocks = (block for one in messages for block in _blocks(one.get("content"), ()))
+    return _ids_in(blocks, "tool_use", "id")
 
 
 def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[RawDiagnostic]:
@@ -206,12 +201,7 @@ def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[RawDiagnost
     name, given = block.get("name"), block.get("input", {})
     if not isinstance(name, str):
         return []
-    listed = exchange.request.params.get("tools")
-    offered = {
-        tool["name"]: tool
-        for tool in (listed if isinstance(listed, list) else ())
-        if isinstance(tool, dict) and isinstance(tool.get("name"), str)
-    }
+    offered = by_name(exchange.request.params.get("tools"))
     if name not in offered:
         meant = alike(name, list(offered))
         fix = replace_with((*path, "name"), meant) if meant else None

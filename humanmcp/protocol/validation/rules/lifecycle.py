@@ -9,13 +9,13 @@ from humanmcp.protocol.diagnostics.problem import (
     RawDiagnostic,
     delete,
     insert,
-    json_text,
     quoted,
     rename_to,
     replace_with,
     shown,
 )
-from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.json.jsonrpc import as_json
+from humanmcp.protocol.json.tree import array_at, follow, object_at
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.objects import SHAPES
 from humanmcp.protocol.tables.versions import features
@@ -79,7 +79,7 @@ def version_of_the_server(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     "Otherwise, the server MUST respond with another protocol version it supports."
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
     """
-    if "version" in json_text(answer.value).lower():
+    if "version" in as_json(answer.value).lower():
         yield kinds.version_refused(answer.path)
 
 
@@ -104,12 +104,9 @@ def capabilities_in_their_place(answer: JudgedAnswer) -> Iterator[RawDiagnostic]
     """
     server, declared = answer.value.get("serverInfo"), answer.value.get("capabilities")
     if isinstance(server, dict) and "capabilities" in server:
-        there, at = server["capabilities"], answer.at("serverInfo", "capabilities")
-        only = [
-            name
-            for name in (there if isinstance(there, dict) else ())
-            if not isinstance(declared, dict) or name not in declared
-        ]
+        at = answer.at("serverInfo", "capabilities")
+        there = object_at(server, "capabilities")
+        only = [name for name in there if name not in object_at(declared)]
         names = shown(", ".join(only)) or "?"
         yield kinds.capabilities_in_server_info(at, delete(at), at_name=True, only=names)
     for name in SHAPES["ServerCapabilities"].members:
@@ -140,7 +137,7 @@ def versions_that_there_are(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     if not named:
         yield kinds.no_supported_versions(at, fix)
     elif unknown or not any(each in versions.STATELESS for each in named):
-        wrong = shown(json_text(unknown or named))
+        wrong = shown(as_json(unknown or named))
         yield kinds.unusual_supported_versions(
             at, fix, value=wrong, allowed=", ".join(versions.ALL)
         )
@@ -168,9 +165,7 @@ def outcome_beside_status(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         return
     name, example = needed
     if name not in answer.value:
-        yield kinds.missing_member(
-            answer.path, key=name, example=json_text(example), where="result"
-        )
+        yield kinds.missing_member(answer.path, key=name, example=as_json(example), where="result")
 
 
 @rule("subscriptions/listen")
@@ -179,8 +174,8 @@ def own_subscription(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
     """
-    meta = answer.value.get("_meta")
-    if not isinstance(meta, dict) or versions.META_SUBSCRIPTION not in meta:
+    meta = object_at(answer.value, "_meta")
+    if versions.META_SUBSCRIPTION not in meta:
         return
     typed, wanted = meta[versions.META_SUBSCRIPTION], answer.exchange.id.value
     if type(typed) is not type(wanted) or typed != wanted:
@@ -206,11 +201,8 @@ def whole_skills(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     entry whose `uri` equals the skill's top-level `uri`."
     https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx
     """
-    listed = answer.value.get("skills")
-    entries: list[tuple[Path, Json]] = [
-        (answer.at("skills", at), skill)
-        for at, skill in enumerate(listed if isinstance(listed, list) else ())
-    ]
+    listed = enumerate(array_at(answer.value, "skills"))
+    entries = [(answer.at("skills", at), skill) for at, skill in listed]
     for path, skill in [*entries, (answer.at("skill"), answer.value.get("skill"))]:
         uri = follow(skill, "uri")
         if isinstance(uri, str):
@@ -283,8 +275,7 @@ def pages_by_their_type(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
     for member, key in _ADDRESSED.items():
-        listed = answer.value.get(member)
-        for index, one in enumerate(listed if isinstance(listed, list) else ()):
+        for index, one in enumerate(array_at(answer.value, member)):
             uri = follow(one, key)
             if not isinstance(uri, str) or not uri.startswith(APP_SCHEME):
                 continue
@@ -306,8 +297,7 @@ def page_of_a_tool(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
     https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
-    listed = answer.value.get("tools")
-    for index, tool in enumerate(listed if isinstance(listed, list) else ()):
+    for index, tool in enumerate(array_at(answer.value, "tools")):
         for steps in _PAGE_OF_TOOL if isinstance(tool, dict) and "_meta" in tool else ():
             uri = follow(tool, *steps)
             if uri is not None and not (isinstance(uri, str) and uri.startswith(APP_SCHEME)):

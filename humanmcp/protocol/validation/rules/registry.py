@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.problem import Path, RawDiagnostic
-    from humanmcp.protocol.json.jsonrpc import JsonObject
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 Judged = TypeVar("Judged")
 RuleFor: TypeAlias = "Callable[[Judged], Iterable[RawDiagnostic]]"
@@ -87,6 +87,14 @@ def rule(*methods: str, errors: bool = False) -> Callable[[Rule], Rule]:
     return (_FOR_ERRORS if errors else _FOR_RESULTS)(*methods)
 
 
-def judge(answer: JudgedAnswer, *, errors: bool = False) -> list[RawDiagnostic]:
-    """Return the problems that the rules of its method report."""
-    return (_FOR_ERRORS if errors else _FOR_RESULTS).judge(answer.exchange.method, answer)
+def judge(answer: JudgedAnswer) -> list[RawDiagnostic]:
+    """Return the problems that the rules for results of its method report."""
+    return _FOR_RESULTS.judge(answer.exchange.method, answer)
+
+
+def judge_error(
+    exchange: Exchange, error: Json, negotiated: NegotiatedState
+) -> list[RawDiagnostic]:
+    """Return the problems that the rules for errors report; those of its shape are not."""
+    answer = JudgedAnswer(exchange, error, negotiated, ("error",))
+    return _FOR_ERRORS.judge(exchange.method, answer) if isinstance(error, dict) else []

@@ -14,12 +14,12 @@ from humanmcp.protocol.diagnostics.problem import (
     FixKind,
     RawDiagnostic,
     delete,
-    json_text,
     quoted,
     replace_with,
     shown,
 )
-from humanmcp.protocol.json.tree import follow, leaves
+from humanmcp.protocol.json.jsonrpc import as_json
+from humanmcp.protocol.json.tree import array_at, follow, leaves, object_at
 from humanmcp.protocol.json.undecoded import is_large
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.examples import PLACEHOLDERS
@@ -68,8 +68,7 @@ def no_message_as_text(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 @rule("prompts/get")
 def words_of_a_prompt(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Check that the person replaced the placeholders in the messages of a prompt."""
-    messages = answer.value.get("messages")
-    for at, message in enumerate(messages if isinstance(messages, list) else ()):
+    for at, message in enumerate(array_at(answer.value, "messages")):
         if isinstance(message, dict):
             yield from _left_in(message.get("content"), answer.at("messages", at, "content"))
 
@@ -107,10 +106,9 @@ def usable_schemas(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool
     """
-    listed = answer.value.get("tools")
-    for index, tool in enumerate(listed if isinstance(listed, list) else ()):
+    for index, tool in enumerate(array_at(answer.value, "tools")):
         for member in ("inputSchema", "outputSchema"):
-            schema = tool.get(member) if isinstance(tool, dict) else None
+            schema = follow(tool, member)
             if isinstance(schema, dict):
                 for found in _schema(answer.exchange, schema, answer.at("tools", index, member)):
                     is_unusable = found.kind is kinds.unusable_schema
@@ -119,7 +117,7 @@ def usable_schemas(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 
 def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagnostic]:
-    required, properties = schema.get("required"), schema.get("properties")
+    required = schema.get("required")
     if "required" in schema and not isinstance(required, list):
         if not features(exchange.version).any_schema:
             return []  # the shape reports it
@@ -129,7 +127,7 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
     trouble = validator.trouble_in(schema)
     if trouble is not None:
         return [trouble._replace(path=(*path, *trouble.path))]
-    names = properties if isinstance(properties, dict) else {}
+    names = object_at(schema, "properties")
     missing = [each for each in required or () if isinstance(each, str) and each not in names]
     found = _headers(schema, path) if features(exchange.version).header_arguments else []
     if missing and "$ref" not in schema and "allOf" not in schema:
@@ -189,7 +187,7 @@ def structured_content_as_text(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         return
     fix = None
     if not validator.is_large(structured):
-        fix = replace_with(at, [{"type": "text", "text": json_text(structured)}])
+        fix = replace_with(at, [{"type": "text", "text": as_json(structured)}])
     yield kinds.structured_content_without_text(at, fix)
 
 

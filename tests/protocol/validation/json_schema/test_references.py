@@ -25,7 +25,7 @@ B: Json = {"title": "b"}
         (
             {"$dynamicRef": "#a", "$defs": {"x": {"$dynamicAnchor": "a", **A},
                                             "y": {"$id": "y", "$dynamicAnchor": "a", **B}}},
-            [{"$id": "y", "$dynamicAnchor": "a", **B}, {"$dynamicAnchor": "a", **A}],
+            [{"$dynamicAnchor": "a", **A}, {"$id": "y", "$dynamicAnchor": "a", **B}],
         ),
         (
             {"$ref": "#a", "$defs": {"x": {"$dynamicAnchor": "a", **A},

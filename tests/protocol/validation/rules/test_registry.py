@@ -10,7 +10,7 @@ from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic
 from humanmcp.protocol.validation import outgoing
 from humanmcp.protocol.validation.rules import elicitation, lifecycle, registry, tools
-from humanmcp.protocol.validation.rules.registry import JudgedAnswer, Rule, judge, rule
+from humanmcp.protocol.validation.rules.registry import JudgedAnswer, Rule, judge, judge_error, rule
 from tests.support.verdicts import R2026, asked, check, codes, stating
 
 TWICE = {"tools": [{"name": "a"}, {"name": "a"}], "nextCursor": ""}
@@ -74,7 +74,7 @@ def test_a_rule_is_found_by_its_method(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert [each.code for each in judge(answer("ping", {}))] == ["M49"]
     assert judge(answer("tools/list", TWICE)) == []
-    assert [each.code for each in judge(answer("x", {}), errors=True)] == ["M50"]
+    assert [each.code for each in judge_error(asked("x"), {}, NegotiatedState())] == ["M50"]
     verdict = check(asked("ping"), '{"result": {"name": 1}}')
     assert "M49" in codes(verdict.diagnostics)
 
