@@ -27,7 +27,7 @@ from humanmcp.protocol.conversation.exchange import (
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.jsonrpc import Flaw, Kind, Message, read
+from humanmcp.protocol.json.jsonrpc import Flaw, Kind, Message, RequestId, read
 from humanmcp.protocol.session import McpSession, Party
 
 MODERN = {
@@ -830,3 +830,14 @@ def test_in_any_order_each_request_is_answered_at_most_once(
     assert not cancelled & set(written)
     left = {one.number for one in session.pending}
     assert not left & (cancelled | set(written))
+
+
+def test_an_error_may_answer_a_message_that_is_none_by_its_id() -> None:
+    """Once; nothing sends one by itself."""
+    session = McpSession()
+    session.receive(b'{"jsonrpc":"2.0","id":3}')
+    assert session.may_report(RequestId("3", 3))
+    assert not session.may_report(RequestId("4", 4))
+    assert not session.may_report(None)
+    session.remember('{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"no"}}')
+    assert not session.may_report(RequestId("3", 3))

@@ -25,7 +25,6 @@ from humanmcp.protocol.repair.scanner import (
     WIDE,
     WORD,
     JsonMistake,
-    RepairResult,
     ScalarReader,
     UnrepairableError,
 )
@@ -38,17 +37,19 @@ _ENVELOPE: Final = frozenset({"jsonrpc", "id", "result", "error", "content"})
 """Names that identify an answer without quotes and without a brace."""
 
 
-def examine(text: str) -> RepairResult:
-    """Examine a text that is not JSON, or that has a name twice in one object."""
+def examine(text: str) -> tuple[list[JsonMistake], tuple[TextEdit, ...]]:
+    """Return all mistakes of a text that is not JSON, or that has a name twice in one object.
+
+    The edits make it valid JSON; () if nobody knows what was meant.
+    """
     parser = _RepairParser(text)
     try:
         parser.document()
     except UnrepairableError:
-        return RepairResult(parser.mistakes(), (), whole=False)
-    edits = sorted(parser.edits, key=itemgetter(0, 1))
+        return parser.mistakes(), ()
     mistakes = parser.mistakes()
     _grade(mistakes)
-    return RepairResult(mistakes, tuple(edits), whole=True)
+    return mistakes, tuple(sorted(parser.edits, key=itemgetter(0, 1)))
 
 
 _SHAKY: Final = (kinds.unclosed_quote, kinds.missing_value, kinds.unopened_quote)

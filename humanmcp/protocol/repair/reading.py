@@ -179,21 +179,20 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
     too_much = _too_much(text, first, last, deep=deep)
     if too_much is not None:
         return _unreadable(text, size, too_much)
-    repair = parser.examine(body)
+    mistakes, repairs = parser.examine(body)
     lines = LineIndex(text)
-    diagnostics = [*repaired, *(_placed(mistake, lines, first) for mistake in repair.mistakes)]
+    diagnostics = [*repaired, *(_placed(mistake, lines, first) for mistake in mistakes)]
     edits = [
         *([TextEdit(0, first, "")] if first else []),
-        *_moved(repair.edits, first),
+        *_moved(repairs, first),
         *([TextEdit(last, len(text), "")] if last < len(text) else []),
     ]
     fixed = applied(text, edits)
     diagnostics.extend(_notes(text, size))
     diagnostics.sort(key=lambda each: (each.start, each.code))
-    value, whole = None, repair.whole
+    value, whole = None, True
     try:
-        if whole:
-            value = json.loads(fixed)
+        value = json.loads(fixed)
         if not any(each.blocks for each in diagnostics):
             strict(fixed)
     except ValueError as error:  # the rest is not JSON either: report the place

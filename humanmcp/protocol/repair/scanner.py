@@ -68,15 +68,6 @@ class JsonMistake:
         return 1 if kind.everywhere or kind is kinds.unclosed_bracket else self.count
 
 
-@dataclass(frozen=True, slots=True)
-class RepairResult:
-    """All mistakes of a text. `whole`: the edits turn the text into valid JSON."""
-
-    mistakes: list[JsonMistake]
-    edits: tuple[TextEdit, ...]
-    whole: bool
-
-
 def _label(kind: ProblemKind, edits: tuple[TextEdit, ...]) -> str:
     """Return the label of a fix by what its edit does."""
     if edits and not edits[0].new:

@@ -168,6 +168,35 @@ def asked(given: Mapping[str, Any], tool: str = "Bash") -> Approval:
     return found
 
 
+@pytest.mark.parametrize(
+    ("given", "tool", "kind"),
+    [
+        ({"command": "ls"}, "Bash", "command"),
+        ({"command": 7}, "Bash", "other"),
+        ({"command": "ls"}, "ExitPlanMode", "plan"),
+        ({"old_string": "a", "new_string": "b"}, "Edit", "edit"),
+        ({"edits": [{"old_string": "a", "new_string": "b"}]}, "Edit", "edit"),
+        ({"edits": [{"old_string": "a", "new_string": "b", "more": 1}]}, "Edit", "other"),
+        ({"edits": [{"old_string": "a", "new_string": "b"}, 7]}, "Edit", "other"),
+        ({"edits": [{"old_string": "a", "new_string": "b"}], "old_string": "c"}, "", "other"),
+        ({"edits": {"old_string": "a", "new_string": "b"}}, "Edit", "other"),
+        ({"old_string": "a", "new_string": 1}, "Edit", "other"),
+        ({"content": "x", "file_path": "/a"}, "Write", "file"),
+        ({"content": "x"}, "Write", "other"),
+        ({"content": 7, "file_path": "/a"}, "Write", "other"),
+        ({}, "", "other"),
+    ],
+)
+def test_a_prompt_is_shown_as_what_it_asks_for(given: dict[str, Any], tool: str, kind: str) -> None:
+    """What has more than its form shows is no edit."""
+    assert approvals.kind_of_input(given, tool) == kind
+
+
+def test_a_prompt_can_be_handed_back_to_the_agent() -> None:
+    """It asks in its own dialog then."""
+    assert json.loads(approvals.handed_back()) == {"behavior": "ask"}
+
+
 def test_a_tool_is_for_approvals_because_its_list_says_so_whatever_its_name() -> None:
     """Its `_meta` says it; a name says nothing."""
     assert kind_of_tool("approve", TOOLS) == APPROVAL

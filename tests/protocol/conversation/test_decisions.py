@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 
+from humanmcp.protocol.conversation.approvals import action_of
 from humanmcp.protocol.conversation.decisions import (
     ChainEnd,
     DecisionChain,
     DecisionFlaw,
     DecisionRecord,
+    origin_in_words,
     sha256,
     verify_decisions,
 )
+from humanmcp.protocol.conversation.exchange import APPROVAL, KIND
+from tests.support.verdicts import asked
 
 ASKED = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"n":1.0}}'
 ANSWERED = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
@@ -199,3 +203,71 @@ def test_a_number_that_no_program_reads_is_named() -> None:
     (line,) = records(1)
     long = line.replace(b'"number":1', b'"number":' + b"1" * 5000)
     assert list(verify_decisions(file_of([long]))) == [DecisionFlaw("unreadable", 1, 1)]
+
+
+def test_where_a_decision_came_from_is_said_in_words() -> None:
+    """A device has its name; a place that is not known is told as it is."""
+    assert origin_in_words("desk", "") == "a browser on this computer"
+    assert origin_in_words("terminal", "") == "a terminal on this computer"
+    assert origin_in_words("desk", "phone") == "the device phone"
+    assert origin_in_words("elsewhere", "") == "elsewhere"
+
+
+TOOLS = {"approve": {"_meta": {KIND: APPROVAL}}, "ask": {"_meta": {KIND: "question"}}}
+LS = {"command": "ls -l"}
+WHICH = {"questions": [{"question": "Which?"}]}
+
+
+def said(behavior: object, **more: object) -> dict[str, Any]:
+    """Write the result of a tool for approvals."""
+    return {"content": [{"type": "text", "text": json.dumps({"behavior": behavior, **more})}]}
+
+
+def words(text: str) -> dict[str, Any]:
+    """Write a result of words."""
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def outcome(status: str) -> dict[str, Any]:
+    """Write the result of a tool that asks."""
+    return {"content": [], "structuredContent": {"status": status, "answers": {}}}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "result", "action", "deliberate"),
+    [
+        ("approve", LS, said("allow"), "allow", "allow"),
+        ("approve", LS, said("allow", updatedInput=LS), "allow", "allow"),
+        ("approve", LS, said("allow", updatedInput={"command": "ls"}), "change", "change"),
+        ("approve", LS, said("deny", message="no"), "deny", "deny"),
+        ("approve", LS, said("ask"), "hand back", "hand back"),
+        ("approve", LS, said("perhaps"), "answer", "fault"),
+        ("approve", LS, words("yes"), "answer", "fault"),
+        ("approve", LS, {"content": []}, "answer", "fault"),
+        ("approve", LS, {**said("perhaps"), "isError": True}, "error", "fault"),
+        ("approve", WHICH, said("allow"), "answer", "answer"),
+        ("approve", WHICH, said("deny"), "deny", "deny"),
+        ("ask", LS, outcome("answered"), "answer", "fault"),
+        ("ask", LS, outcome("declined"), "decline", "fault"),
+        ("ask", LS, outcome("no_answer"), "no answer", "fault"),
+        ("ask", LS, words('{"status":"declined"}'), "decline", "fault"),
+        ("ask", LS, words('{"status":1,"status":"declined"}'), "answer", "fault"),
+        ("ask", LS, said("deny"), "answer", "fault"),
+        ("other", LS, outcome("declined"), "answer", "fault"),
+        ("other", LS, {"content": [], "isError": True}, "error", "fault"),
+        ("other", LS, None, "error", "fault"),
+    ],
+)
+def test_what_a_response_decided_stands_in_its_record(
+    tool: str, given: object, result: object, action: str, deliberate: str
+) -> None:
+    """A response with errors of the check is a fault, unless it decides all the same."""
+    arguments: dict[str, Any] = {"question": "Which?"}
+    if tool != "ask":
+        arguments = {"tool_name": "Bash" if given is LS else "AskUserQuestion", "input": given}
+    request = asked("tools/call", {"name": tool, "arguments": arguments})
+    part = {"error": {"code": 1, "message": "no"}} if result is None else {"result": result}
+    line = json.dumps({"jsonrpc": "2.0", "id": 3, **part})
+    assert action_of(request, line, TOOLS) == action
+    assert action_of(request, line, TOOLS, deliberate=True) == deliberate
+    assert action_of(request, "no JSON", TOOLS) == "fault"

@@ -295,3 +295,27 @@ def test_a_book_that_parks_calls_declares_tasks_and_offers_the_tool() -> None:
     plain = parse({})
     assert "tasks" not in plain.declared_capabilities(OLD)
     assert plain.listed_tools(OLD) == plain.tools
+
+
+def test_each_question_of_a_task_has_a_key_of_its_own() -> None:
+    """A used key gets a number; each question stays as it was written."""
+    asks = {"resultType": "input_required", "inputRequests": {"a": {"n": 1.0}, "b": 7}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "result": asks})
+    found = parking.asked_in(line, ('{"a":1}', '{"a-2":0}'))
+    assert found == {"a-3": '{"n": 1.0}', "b": "7"}
+    assert parking.as_object(found) == '{"a-3":{"n": 1.0},"b":7}'
+    assert parking.asked_in(line, ()) == {"a": '{"n": 1.0}', "b": "7"}
+    assert parking.asked_in(ANSWERS[NEW], ()) == {}
+    assert parking.as_object({}) == ""
+
+
+def test_a_client_of_2025_is_told_and_can_list_what_became_of_its_tasks() -> None:
+    """With the whole state of each."""
+    line = parking.status_notice(OLD, call_of(status="soon"))
+    assert check.check_outgoing(line, OLD, NegotiatedState()).diagnostics == ()
+    said = json.loads(line)
+    assert said["method"] == "notifications/tasks/status"
+    assert said["params"] == json.loads(parking.task_state(OLD, call_of(status="soon")))
+    listed = parking.task_list(OLD, [call_of(), call_of(cancelled=True)])
+    assert passes(of(OLD, "tasks/list"), listed)
+    assert [one["status"] for one in json.loads(listed)["tasks"]] == ["working", "cancelled"]

@@ -477,3 +477,11 @@ def test_half_a_character_is_found_where_its_other_half_is_missing(
 def test_a_text_is_as_large_as_its_utf8(text: str, size: int) -> None:
     """Half a character keeps it from being any."""
     assert jsonrpc.size_of(text) == size
+
+
+def test_an_error_and_a_notification_keep_what_is_written() -> None:
+    """The id and the parameters are text."""
+    error = '{"jsonrpc":"2.0","id":7.0,"error":{"code":-32601,"message":"東"}}'
+    assert jsonrpc.error_line("7.0", -32601, "東") == error
+    notice = '{"jsonrpc":"2.0","method":"m","params":{"a":1.0}}'
+    assert jsonrpc.notice_line("m", '{"a":1.0}') == notice

@@ -38,6 +38,14 @@ UNDEFINED: Final = " { metadata: undefined }"
 BOTH: Final[Lines] = [(IN, CALL), (OUT, DONE)]
 UNSAID: Final[Lines] = [(None, CALL), (None, DONE)]
 
+
+def in_base64(body: bytes) -> str:
+    """Write an HTTP archive whose one response has this body."""
+    content = {"text": base64.b64encode(body).decode(), "encoding": "base64"}
+    entry = {"request": {"postData": {"text": CALL}}, "response": {"content": content}}
+    return json.dumps({"log": {"entries": [entry]}})
+
+
 CAPTURES: Final[dict[str, tuple[str, Lines]]] = {
     "messages, a line each": (f"{CALL}\n{DONE}\n", UNSAID),
     "an answer first": (f"{DONE}\n{CALL}\n", [(None, DONE), (None, CALL)]),
@@ -176,25 +184,10 @@ CAPTURES: Final[dict[str, tuple[str, Lines]]] = {
         ),
         BOTH,
     ),
-    "an HTTP archive with a body in base64": (
-        json.dumps(
-            {
-                "log": {
-                    "entries": [
-                        {
-                            "request": {"postData": {"text": CALL}},
-                            "response": {
-                                "content": {
-                                    "text": base64.b64encode(DONE.encode()).decode(),
-                                    "encoding": "base64",
-                                }
-                            },
-                        }
-                    ]
-                }
-            }
-        ),
-        BOTH,
+    "an HTTP archive with a body in base64": (in_base64(DONE.encode()), BOTH),
+    "an HTTP archive with a body that is not UTF-8": (
+        in_base64(DONE.replace("sunny", "sun").encode() + b"\xff"),
+        [(IN, CALL), (OUT, DONE.replace("sunny", "sun") + "\udcff")],
     ),
     "a byte order mark": (f"\ufeff{CALL}\n{DONE}", [(None, f"\ufeff{CALL}"), (None, DONE)]),
 }

@@ -379,6 +379,20 @@ def test_what_came_before_tells_what_is_wrong(
 
 
 @pytest.mark.parametrize(
+    ("asker", "answerer", "code"), [(IN, OUT, "N48"), (OUT, IN, "N48"), (OUT, OUT, "N57")]
+)
+def test_a_response_to_a_line_that_was_not_read_names_that_line(
+    asker: Direction, answerer: Direction, code: str
+) -> None:
+    """Each side has its own ids."""
+    judge = ConversationJudge("2025-06-18", initialized=True)
+    judge.line(4, asker, b'{"jsonrpc":"2.0","id":5,"method":"ping"')
+    (found,) = judge.line(6, answerer, answer(5))
+    assert found.diagnostics[0].code == code
+    assert dict(found.diagnostics[0].detail).get("line", "4") == "4"
+
+
+@pytest.mark.parametrize(
     "lines",
     [
         ((IN, b"{"), (IN, request("tools/list"))),
