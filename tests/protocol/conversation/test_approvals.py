@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation import approvals
 from humanmcp.protocol.conversation.approvals import (
+    AGENT,
+    AgentPrompt,
     AllowPattern,
     Approval,
+    agent_of,
     approval_of,
     digest_of,
     pattern_of,
@@ -190,6 +193,36 @@ def asked(given: Mapping[str, Any], tool: str = "Bash") -> Approval:
 def test_a_prompt_is_shown_as_what_it_asks_for(given: dict[str, Any], tool: str, kind: str) -> None:
     """What has more than its form shows is no edit."""
     assert approvals.kind_of_input(given, tool) == kind
+
+
+ABOUT: Final = {
+    "event": "e",
+    "session": "s",
+    "mode": "m",
+    "folder": "/f",
+    "changes": True,
+    "lost": "ask",
+    "locks": "yes",
+}
+PROMPT: Final = AgentPrompt("e", "s", "m", "/f", changes=True, lost="ask", locks=True)
+
+
+@pytest.mark.parametrize(
+    ("about", "prompt"),
+    [
+        (ABOUT, PROMPT),
+        ({**ABOUT, "lost": "deny", "locks": ""}, PROMPT._replace(lost="deny", locks=False)),
+        ({**ABOUT, "lost": "nothing", "changes": 1}, PROMPT._replace(lost="", changes=False)),
+        ({}, AgentPrompt("", "", "", "", changes=False, lost="", locks=False)),
+        ("e", None),
+        (None, None),
+    ],
+)
+def test_a_hook_says_which_prompt_of_an_agent_a_call_is(
+    about: object, prompt: AgentPrompt | None
+) -> None:
+    """What nobody knows of it is empty."""
+    assert agent_of({"params": {"_meta": {AGENT: about}}}) == prompt
 
 
 def test_a_prompt_can_be_handed_back_to_the_agent() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from humanmcp.protocol.diagnostics.model import LineIndex, line_and_column
+from humanmcp.protocol.diagnostics.model import Fix, LineIndex, TextEdit, line_and_column
 
 
 @pytest.mark.parametrize(
@@ -14,3 +14,8 @@ def test_lines_and_columns_count_from_1_and_lines_end_at_line_feeds(
     """As editors count them."""
     text = "ab\ncd\n\nx"
     assert line_and_column(text, at) == LineIndex(text).place(at) == place
+
+
+def test_the_edits_of_a_fix_are_applied_by_where_they_begin() -> None:
+    """An insertion behind a removal comes after it."""
+    assert Fix((TextEdit(5, 5, "x"), TextEdit(3, 5, ""))).apply("abcdefg") == "abcxfg"

@@ -113,6 +113,8 @@ def test_what_is_missing_in_a_part_is_left_out_of_its_words() -> None:
     assert part_in_words(frame('{"call":1,"status":404}')) == "HTTP 1 <- 404"
     assert part_in_words(frame('{"call":1}')) == "HTTP 1 <- event"
     assert part_in_words(frame('{"call":1,"cut":"server"}')) == "HTTP 1 -- hung up by the server"
+    unread = "HTTP 1 <- bytes that make no event: x"
+    assert part_in_words(frame('{"call":1,"unread":"x"}')) == unread
     assert exchanges_in([frame('{"method":"GET"}')])[0].carries == ""
 
 

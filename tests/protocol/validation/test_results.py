@@ -890,3 +890,23 @@ def test_a_task_of_the_extension_in_any_state_is_sound(method: str, members: str
     named = {"name": "t"} if method == "tools/call" else {"taskId": "t"}
     exchange = asked(method, {**named, **params}, version=R2026)
     assert codes(check(exchange, f"{{{members},{_TASK}}}", TextForm.RESULT).diagnostics) == []
+
+
+@pytest.mark.parametrize(
+    ("parked", "member", "is_refused"),
+    [
+        ("", "inputRequests", False),
+        ("task", "inputRequests", False),
+        ("ticket", "inputRequests", True),
+        ("", "requestState", False),
+        ("task", "requestState", True),
+    ],
+)
+def test_a_parked_call_asks_only_by_its_task(parked: str, member: str, *, is_refused: bool) -> None:
+    """Its client does not repeat it."""
+    question = {"method": "roots/list"}
+    part: object = {"a": question} if member == "inputRequests" else "s"
+    exchange = asked(CALL, {"name": "t", "_meta": stating({"roots": {}})}, version=R2026)
+    text = json.dumps({"resultType": "input_required", member: part})
+    verdict = check(exchange._replace(parked=parked), text, TextForm.RESULT)
+    assert codes(verdict.diagnostics) == (["M109"] if is_refused else [])
