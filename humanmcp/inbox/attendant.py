@@ -199,7 +199,7 @@ def attend_beside(attended: Attended) -> None:
 QUICK: Final = 0.025
 """Seconds between two looks at `out.txt` while a person is probably writing there.
 
-With the time that a text needs to settle (`folder.STABLE`) an answer is out within 50 ms.
+With the time that a text needs to settle (`watched_file.STABLE`) an answer is out within 50 ms.
 """
 
 SLOW: Final = 1.0
