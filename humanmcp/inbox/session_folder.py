@@ -28,13 +28,7 @@ from humanmcp.inbox.atomic import (
     write_new,
     write_temporary,
 )
-from humanmcp.inbox.contract import (
-    Draft,
-    Key,
-    Reply,
-    TakenError,
-    UnknownItemError,
-)
+from humanmcp.inbox.contract import Draft, Key, Reply, TakenError, UnknownItemError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:

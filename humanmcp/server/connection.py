@@ -240,9 +240,8 @@ class PipeConnection(OneStream):
         self._taken_bytes = 0  # written by the loop alone
         self._room = threading.Event()
         self._put_bytes = 0  # written by the loop alone
-        self._written_bytes = (
-            0  # written by the loop when it equals `_put_bytes`, else by the thread
-        )
+        self._written_bytes = 0
+        """Written by the loop when it equals `_put_bytes`, else by the thread."""
         self._writing_since: float | None = None
         self._receipts: deque[tuple[int, int]] = deque()
         """Those of lines that are on their way, and up to which byte they go."""
