@@ -84,7 +84,7 @@ class DiagnosticShape(TypedDict):
     """One problem of a text. `line` is 0 if it concerns the whole text.
 
     `field` is the place of a field whose text is no JSON; the places then count in that text.
-    `text` is the `message` under its older name; `count`: how many of this kind there are.
+    `count`: how many of this kind there are.
     """
 
     code: str
@@ -92,7 +92,6 @@ class DiagnosticShape(TypedDict):
     level: Severity
     blocks: bool
     message: str
-    text: str
     pointer: str
     start: int
     end: int
@@ -186,9 +185,8 @@ class SaidShape(TypedDict):
 
 def diagnostic_shape(diagnostic: Diagnostic) -> DiagnosticShape:
     """Write a problem with its sentence and its fix."""
-    message = describe_or_code(diagnostic)
     fix = None if diagnostic.fix is None else _fix_shape(diagnostic.fix)
-    said = {"level": diagnostic.severity, "message": message, "text": message}
+    said = {"level": diagnostic.severity, "message": describe_or_code(diagnostic)}
     said["name"] = name_of_kind(diagnostic.code)
     return filled(DiagnosticShape, diagnostic, **said, field="", count=diagnostic.times, fix=fix)
 

@@ -199,7 +199,7 @@ def _line_error(error: Exception) -> CheckedShape:
     line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
     diagnostic = Diagnostic("L01", Severity.ERROR, line=line, column=column)
     said = checked_shape(Verdict("", None, None, (diagnostic,)))
-    said["problems"][0]["message"] = said["problems"][0]["text"] = message
+    said["problems"][0]["message"] = message
     return said
 
 

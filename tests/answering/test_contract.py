@@ -98,10 +98,10 @@ def test_what_is_wrong_is_said_by_the_same_sentences_at_every_desk(scene: Scene)
         judged = page.post(f"/api/exchanges/{key.session}/{key.number}/check", {"text": text})
         if name == "files":
             complaint = scene.host.complaint()
-            assert [one["text"] for one in judged.json["problems"] if one["blocks"]] == [
-                one["text"]
+            assert [one["message"] for one in judged.json["problems"] if one["blocks"]] == [
+                one["message"]
                 for one in judged.json["problems"]
-                if one["blocks"] and one["text"] in complaint
+                if one["blocks"] and one["message"] in complaint
             ]
         else:
             draft = scene.item(key)["draft"]

@@ -220,7 +220,7 @@ const title = (problem) => problem.name ? `${problem.name} (${problem.code})` : 
 function problemParts(problem, fix) {
   const why = { class: "why", href: problem.page, target: "_blank", rel: "noreferrer noopener" };
   return [
-    make("span", { class: "what" }, ...quoted(visible(problem.text))),
+    make("span", { class: "what" }, ...quoted(visible(problem.message))),
     ...problem.fix ? [button(problem.fix.label, "fix", () => fix(problem))] : [],
     ...problem.page ? [make("a", why, say("why"))] : [],
     make("a", { ...why, class: "code", href: at(`/mistake/${problem.code}`) }, title(problem)),

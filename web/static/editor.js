@@ -49,7 +49,7 @@ export class JsonView {
     this.shown = problems.filter((one) => one.line).map((one) => ({
       ...spanOf(one, text),
       severity: one.blocks ? "error" : one.level === "warning" ? "warning" : "info",
-      message: one.text,
+      message: one.message,
     }));
     this.editor.mark(this.shown);
   }
