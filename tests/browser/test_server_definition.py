@@ -91,6 +91,19 @@ def test_a_subscription_of_2026_07_28_is_told_and_the_client_watched(
         expect(page.locator("#told")).to_contain_text("The client sent tools/list again after")
 
 
+def test_what_is_typed_in_the_designer_comes_back_without_the_desk(opened: Opened) -> None:
+    """The desk does not draw the form again: what it had at first is filled in."""
+    page = opened(request("tools/list", token="9"))
+    page.locator("#design").click()
+    page.wait_for_url("**/server/entry?*")
+    page.locator("main [name=name]").fill("forecast")
+    expect(page.locator(".saved-at")).not_to_be_empty()
+    page.route("**/server/entry", lambda route: route.abort())
+    page.reload()
+    expect(page.locator("main [name=name]")).to_have_value("forecast")
+    page.unroute_all()
+
+
 def test_what_is_typed_in_the_designer_comes_back(opened: Opened) -> None:
     """After another page, Back, a reload and another row; until it is put into the answer."""
     page = opened(request("tools/list", token="8"))

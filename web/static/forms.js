@@ -56,15 +56,16 @@ async function open(form) {
   let store = new FormStore(form);
   const { kept } = store;
   if (kept && "redraw" in form.dataset && !("typed" in form.dataset)) {
-    form.hidden = true; // until it is whole: what is typed into it now would be lost
+    form.hidden = true; // what is typed into it now would be lost
     const page = await part(form.action, new URLSearchParams({ ...kept.fields, act: "look" }));
     form.hidden = false;
-    const [old, young] = [first("main"), page && first("main", page)];
-    if (!old || !young) return;
-    old.replaceWith(young);
-    if (atRest()) first("[autofocus]", young)?.focus();
-    form = first("form[data-draft]", young, HTMLFormElement) ?? form;
-    store = new FormStore(form);
+    const young = page && first("main", page);
+    if (young) {
+      first("main")?.replaceWith(young);
+      if (atRest()) first("[autofocus]", young)?.focus();
+      form = first("form[data-draft]", young, HTMLFormElement) ?? form;
+      store = new FormStore(form);
+    } else store.restore(kept.fields);
     const restored = maybe("restored");
     if (restored) restored.hidden = false;
     first("#restored button")?.addEventListener("click", async () => {
