@@ -6,15 +6,16 @@ built, that is said loudly, and the command succeeds. `--prepare` makes what sel
 """
 
 import base64
-import gzip
 import hashlib
 import io
 import json
+import lzma
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
@@ -32,15 +33,26 @@ PACKED: Final = ".packed"
 SHELL: Final = ("index.html", "shell.css", "shell.js", "worker.mjs")
 PYODIDE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json")
 NPM: Final = Path(__file__).parent / "pyodide"
-NODE: Final = NPM / "node_modules" / "pyodide"
+NODE: Final = NPM / "node_modules"
+UNPACKER: Final = Path("xz-decompress", "dist", "package", "xz-decompress.min.js")
 UNUSED: Final = (
-    *("_pyrepl", "doctest", "ftplib", "imaplib", "mailbox", "pdb", "pickletools", "poplib"),
-    *("profile", "pstats", "pyclbr", "pydoc", "smtplib", "sqlite3", "turtle", "unittest"),
-    *("wsgiref", "xmlrpc"),
+    *("_pydatetime", "_pyio", "_pyrepl", "bdb", "cProfile", "cmd", "code.", "compileall"),
+    *("configparser", "ctypes", "doctest", "fileinput", "ftplib", "imaplib", "mailbox"),
+    *("modulefinder", "multiprocessing", "optparse", "pdb", "pickletools", "poplib", "profile"),
+    *("pstats", "pyclbr", "pydoc", "runpy", "smtplib", "sqlite3", "symtable", "tabnanny"),
+    *("timeit", "trace.", "turtle", "unittest", "wave", "wsgiref", "xmlrpc"),
+    *("asyncio/windows", "asyncio/proactor", "logging/config", "logging/handlers"),
+    *("pyodide/console", "xml/dom", "xml/etree"),
+    *("encodings/cp0", "encodings/cp1", "encodings/cp7", "encodings/cp8"),
+    *("encodings/iso8859_", "encodings/koi8", "encodings/mac_"),
 )
 """What nothing here imports of the standard library."""
-LEFT_OUT: Final = ("*.pyi", "py.typed", "mypy.py", "__pycache__", "v1", "en", "ja", "compiled")
-"""Files that are not read there, and sentences in the form of their source."""
+LEFT_OUT: Final = (
+    *("*.pyi", "py.typed", "*.md", "mypy.py", "__pycache__", "en", "ja", "compiled"),
+    *("host", "tap", "hook", "pytest.py"),
+    *("v1", "idna", "_trio.py", "testclient.py", "ext.py", "experimental", "data", "*-gnu.so"),
+)
+"""What is not read there: types, the other forms of sentences, packages that need a computer."""
 SAMPLES: Final = ("weather.toml", "mistakes.toml", "lessons")
 
 
@@ -95,14 +107,14 @@ def prepare(npm: Npm) -> None:
     with tempfile.TemporaryDirectory(dir=_made_folder()) as folder:
         parts, made = Path(folder, "parts"), Path(folder, "made")
         _unpack_wheels(parts / "libraries", Path(folder, "wheels"))
-        with zipfile.ZipFile(NODE / "python_stdlib.zip") as opened:
+        with zipfile.ZipFile(NODE / "pyodide" / "python_stdlib.zip") as opened:
             wanted = [name for name in opened.namelist() if not name.startswith(UNUSED)]
             opened.extractall(parts / "python_stdlib", wanted)
         npm.run_node(NPM, "compile.mjs", str(parts))
         for part in parts.iterdir():
             _pack(made / f"{part.name}.zip", _zipped(part))
         for name in PYODIDE:
-            _pack(made / "pyodide" / name, (NODE / name).read_bytes())
+            _pack(made / "pyodide" / name, (NODE / "pyodide" / name).read_bytes())
         made.rename(ready)
 
 
@@ -142,14 +154,8 @@ def _copy_program(program: Path) -> None:
 
 
 def _is_wanted(name: str) -> bool:
-    path = Path(name)
-    is_left_out = any(path.match(one) for one in LEFT_OUT) or "v1" in path.parts
-    other = "linux" in path.name and path.suffix == ".so"
-    return (
-        not is_left_out
-        and not other
-        and (".dist-info/" not in name or "entry_points" in name or "METADATA" in name)
-    )
+    is_read = ".dist-info/" not in name or "entry_points" in name
+    return is_read and not any(fnmatch(part, one) for part in Path(name).parts for one in LEFT_OUT)
 
 
 def _zipped(folder: Path) -> bytes:
@@ -165,7 +171,8 @@ def _zipped(folder: Path) -> bytes:
 
 def _pack(file: Path, content: bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.with_name(f"{file.name}{PACKED}").write_bytes(gzip.compress(content, 9, mtime=0))
+    packed = lzma.compress(content, check=lzma.CHECK_CRC32, preset=7)  # looks back 16 MiB
+    file.with_name(f"{file.name}{PACKED}").write_bytes(packed)
 
 
 def write_service_worker(made: Path) -> None:
@@ -176,7 +183,8 @@ def write_service_worker(made: Path) -> None:
             content = path.read_bytes()
             digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
             files.append([path.relative_to(made).as_posix(), len(content), f"sha256-{digest}"])
-    source, listed = (SOURCES / "sw.js").read_bytes(), json.dumps(files)
+    source = (NODE / UNPACKER).read_bytes() + (SOURCES / "sw.js").read_bytes()
+    listed = json.dumps(files)
     version = hashlib.sha256(source + listed.encode()).hexdigest()[:16]
     head = f"const VERSION = {json.dumps(version)};\nconst FILES = {listed};\n"
     (made / "sw.js").write_bytes(head.encode() + source)

@@ -36,6 +36,7 @@ from tools import lite
 # Python starts several times in a test, in seconds on a machine that does nothing else.
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("lite"), pytest.mark.timeout(600)]
 BOOTS_WITHIN = 6 * PATIENCE * 1000
+MOST_BYTES = 9_000_000
 
 
 class Files(http.server.SimpleHTTPRequestHandler):
@@ -252,6 +253,12 @@ def test_what_is_built_has_a_policy_and_no_file_that_a_host_leaves_out(folder: P
 
 
 SOURCES: Final = {"'self'", "'none'", "'wasm-unsafe-eval'", "data:"}
+
+
+def test_a_first_visit_loads_at_most_9_megabytes(folder: Path) -> None:
+    """Every file is loaded, as it is: a server may compress none of them further."""
+    sizes = {path.name: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    assert sum(sizes.values()) <= MOST_BYTES, sizes
 
 
 def test_a_browser_without_service_workers_gets_a_sentence(

@@ -1,11 +1,12 @@
 // The service worker: it keeps this version's files, and hands the requests of the page to the tab with
-// Python. The build writes VERSION and FILES before this; a new version replaces the old one whole.
+// Python. The build writes VERSION, FILES and what unpacks them before this; a new version replaces the old one whole.
 
 const BASE = new URL(registration.scope).pathname;
 const NAME = `humanmcp-lite ${BASE}`;
 const CACHE = `${NAME} ${VERSION}`;
 const TYPES = { css: "text/css", html: "text/html; charset=utf-8", js: "text/javascript", mjs: "text/javascript", wasm: "application/wasm" };
 const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
+const { XzReadableStream } = self["xz-decompress"];
 const channel = new BroadcastChannel(NAME);
 const open = new Map();
 
@@ -33,7 +34,7 @@ async function load() {
     const kept = name.replace(/\.packed$/, "");
     if (!(await cache.match(kept))) {
       const answer = await fetch(name, { cache: "no-cache", integrity });
-      const content = kept === name ? answer.body : answer.body.pipeThrough(new DecompressionStream("gzip"));
+      const content = kept === name ? answer.body : new XzReadableStream(answer.body);
       const headers = { "content-type": TYPES[kept.split(".").pop()] ?? "application/octet-stream" };
       if (kept.endsWith("worker.mjs")) headers["content-security-policy"] = POLICY;
       await cache.put(kept, new Response(content, { headers }));
