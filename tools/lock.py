@@ -21,12 +21,14 @@ from tools.install import CLIENTS, SDK_1, SDK_1_LOCKED
 
 ROOT: Final = Path(__file__).parent.parent
 LOCKED: Final = Path(__file__).parent / "locked"
+LITE: Final = Path(__file__).parent / "pyodide"
 
 ALL: Final = LOCKED / "test.txt"
 SETS: Final = {
     ALL: ("pyproject.toml", "--all-extras", "--group", "build"),
     LOCKED / "run.txt": ("pyproject.toml", "--group", "build", "--constraints", str(ALL)),
     LOCKED / "node.txt": ("--group", "node", "--constraints", str(ALL)),
+    LITE / "wheels.txt": (str(LITE / "wheels.in"),),
 }
 """The files, and what each is resolved from. The others take the versions of the first."""
 
