@@ -17,6 +17,8 @@ from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+import anyio.to_thread
+
 from humanmcp.common.settings import make_private
 from humanmcp.demo.lesson import WEATHER, find_lesson
 from humanmcp.desk import app as desk_app
@@ -53,14 +55,14 @@ _LINK: Final = re.compile(rb'(\s(?:href|action|formaction|src|data-editor)=")(?=
 _KEPT: Final[tuple[str, ...]] = ("accept", "content-type", "draft", "last-event-id")
 """The headers that the page itself sets. A service worker does not see those of the browser."""
 
+
+async def run_here(function: Callable[..., Any], *given: Any, **_options: Any) -> Any:  # noqa: ANN401 - any function
+    """Run what a server runs in another thread."""
+    return function(*given)
+
+
 if sys.platform == "emscripten":
-    import anyio.to_thread
-
-    async def _run_here(function: Callable[..., Any], *given: Any, **_options: Any) -> Any:  # noqa: ANN401 - any function
-        return function(*given)
-
-    anyio.to_thread.run_sync = _run_here  # there are no threads
-
+    anyio.to_thread.run_sync = run_here  # it has none
 
 ROUTERS: Final = (
     *(one for one in desk_app.CALLS if one is not login_page.calls),

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
+import anyio.to_thread
 import pytest
 
-from humanmcp.lite.lite_desk import LiteDesk
+from humanmcp.lite.lite_desk import LiteDesk, run_here
 from humanmcp.lite.pages import lessons
 from tests.inbox.test_folder import FolderStore
 
@@ -47,6 +48,12 @@ def ask(desk: LiteDesk, path: str, **form: str) -> Answer:
     method, headers, body = words
     asyncio.run(desk.answer(1, method, desk.path + path, headers, body, answer))
     return answer
+
+
+@pytest.fixture(autouse=True)
+def _no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run everything in one thread, as a browser does."""
+    monkeypatch.setattr(anyio.to_thread, "run_sync", run_here)
 
 
 @pytest.fixture
