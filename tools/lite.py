@@ -69,10 +69,10 @@ def build(target: Path) -> None:
         shutil.copytree(libraries(), made)
         _copy_program(program / "humanmcp")
         npm.run_node(NPM, "compile.mjs", str(program))
-        _pack(made / "program.zip", _zipped(program))
+        pack(made / "program.zip", _zipped(program))
         for path in (ROOT / "web" / "static").rglob("*"):
             if path.is_file() and not path.name.startswith("."):  # hosts do not publish such files
-                _pack(made / path.relative_to(ROOT / "web"), path.read_bytes())
+                pack(made / path.relative_to(ROOT / "web"), path.read_bytes())
         for name in SHELL:
             shutil.copy(SOURCES / name, made)
         write_service_worker(made)
@@ -112,9 +112,9 @@ def prepare(npm: Npm) -> None:
             opened.extractall(parts / "python_stdlib", wanted)
         npm.run_node(NPM, "compile.mjs", str(parts))
         for part in parts.iterdir():
-            _pack(made / f"{part.name}.zip", _zipped(part))
+            pack(made / f"{part.name}.zip", _zipped(part))
         for name in PYODIDE:
-            _pack(made / "pyodide" / name, (NODE / "pyodide" / name).read_bytes())
+            pack(made / "pyodide" / name, (NODE / "pyodide" / name).read_bytes())
         made.rename(ready)
 
 
@@ -169,7 +169,7 @@ def _zipped(folder: Path) -> bytes:
     return made.getvalue()
 
 
-def _pack(file: Path, content: bytes) -> None:
+def pack(file: Path, content: bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     packed = lzma.compress(content, check=lzma.CHECK_CRC32, preset=7)  # looks back 16 MiB
     file.with_name(f"{file.name}{PACKED}").write_bytes(packed)

@@ -1,10 +1,10 @@
 """The page without a server, from a server of static files that is gone after the first visit."""
 
 import functools
-import gzip
 import http.server
 import io
 import json
+import lzma
 import re
 import shutil
 import threading
@@ -344,22 +344,25 @@ VERSION: Final = """() => {
 """The version of what Python makes, and of a file beside it."""
 
 
+def unpacked(file: Path) -> bytes:
+    """Return what a file holds as the service worker keeps it."""
+    return lzma.decompress(file.with_name(f"{file.name}{lite.PACKED}").read_bytes())
+
+
 def second_version(folder: Path, copy: Path) -> None:
     """Make another version of the built page: what Python makes differs, and a file beside it."""
     shutil.copytree(folder, copy)
-    program, style = (
-        copy / "try" / "program.zip.packed",
-        copy / "try" / "static" / "desk.css.packed",
-    )
+    program, style = copy / "try" / "program.zip", copy / "try" / "static" / "desk.css"
     made = io.BytesIO()
-    before = zipfile.ZipFile(io.BytesIO(gzip.decompress(program.read_bytes())))
-    with before, zipfile.ZipFile(made, "w") as after:
+    with (
+        zipfile.ZipFile(io.BytesIO(unpacked(program))) as before,
+        zipfile.ZipFile(made, "w") as after,
+    ):
         for one in before.infolist():
             content = before.read(one).replace(b'id="main"', b'id="main" data-version="2"')
             after.writestr(one, content)
-    program.write_bytes(gzip.compress(made.getvalue(), 1))
-    more = gzip.decompress(style.read_bytes()) + b":root { --version: 2; }"
-    style.write_bytes(gzip.compress(more, 1))
+    lite.pack(program, made.getvalue())
+    lite.pack(style, unpacked(style) + b":root { --version: 2; }")
     lite.write_service_worker(copy / "try")
 
 
@@ -380,11 +383,10 @@ def test_a_new_version_replaces_the_old_one_whole_when_a_person_takes_it(
     good = style.read_bytes()
     for fault in ("cut", "missing", "stale"):
         site.cut = style.name if fault == "cut" else ""
-        style.unlink(missing_ok=True)
-        if fault != "missing":
-            style.write_bytes(
-                good if fault == "cut" else (old / style.relative_to(site.folder)).read_bytes()
-            )
+        if fault == "missing":
+            style.unlink()
+        elif fault == "stale":  # with its time: a browser asks whether a file is newer, in seconds
+            shutil.copy2(old / style.relative_to(site.folder), style)
         page.evaluate("navigator.serviceWorker.getRegistration().then((one) => one.update())")
         until(lambda: not page.evaluate(INSTALLS), "the attempt ends")
         inside.get_by_role("link", name="Inbox").first.click()
