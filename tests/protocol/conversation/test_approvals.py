@@ -225,6 +225,21 @@ def test_a_hook_says_which_prompt_of_an_agent_a_call_is(
     assert agent_of({"params": {"_meta": {AGENT: about}}}) == prompt
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("1.5", ""),
+        ("NaN", "number"),
+        ("1e999", "number"),
+        ('{"a":1,"a":1}', "twice"),
+        ("{", "shape"),
+    ],
+)
+def test_json_that_programs_read_differently_has_the_reason(text: str, problem: str) -> None:
+    """Nothing is allowed that is read in two ways."""
+    assert approvals.read_once(text)[1] == problem
+
+
 def test_a_prompt_can_be_handed_back_to_the_agent() -> None:
     """It asks in its own dialog then."""
     assert json.loads(approvals.handed_back()) == {"behavior": "ask"}

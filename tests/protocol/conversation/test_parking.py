@@ -319,3 +319,14 @@ def test_a_client_of_2025_is_told_and_can_list_what_became_of_its_tasks() -> Non
     listed = parking.task_list(OLD, [call_of(), call_of(cancelled=True)])
     assert passes(of(OLD, "tasks/list"), listed)
     assert [one["status"] for one in json.loads(listed)["tasks"]] == ["working", "cancelled"]
+
+
+@pytest.mark.parametrize(("known", "is_asked"), [({}, True), ({"cancelled": True}, False)])
+def test_a_task_that_asks_holds_its_questions_while_it_goes_on(
+    known: dict[str, Any], *, is_asked: bool
+) -> None:
+    """As they were written."""
+    asks = '{"a":{"method":"roots/list","n":1.0}}'
+    state = parking.task_state(NEW, call_of(asks=asks, **known))
+    assert (f',"inputRequests":{asks}}}' in state) is is_asked
+    assert ("inputRequests" in json.loads(state)) is is_asked

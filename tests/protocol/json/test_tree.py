@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.json.jsonrpc import compact
-from humanmcp.protocol.json.spelling import slips
+from humanmcp.protocol.json.spelling import alike, slips
 from humanmcp.protocol.json.tree import (
     DEEPEST_INDENT,
     array_at,
@@ -181,3 +181,9 @@ def test_letters_left_out_added_changed_or_swapped_are_counted(
     assert slips(one, other, 3) == count
     assert slips(other, one, 3) == count
     assert slips(one, other, 1) == min(count, 2)
+
+
+def test_a_word_of_more_than_64_letters_is_compared_with_none() -> None:
+    """It costs more than it says."""
+    assert alike("a" * 64, ("a" * 64,)) == "a" * 64
+    assert alike("a" * 65, ("a" * 65,)) is None

@@ -147,3 +147,12 @@ def test_a_placeholder_of_ours_is_refused() -> None:
     for text in ('{"result":{"content":[{"type":"text","text":"…"}]}}',
                  '{"error":{"code":-32602,"message":"…"}}'):  # fmt: skip
         assert "M61" in codes(check(asked("tools/call"), text).diagnostics)
+
+
+@pytest.mark.parametrize(("count", "is_found"), [(199, True), (200, False)])
+def test_an_answer_is_sought_behind_many_brackets_and_not_behind_more(
+    count: int, *, is_found: bool
+) -> None:
+    """Each may begin it, and each is tried."""
+    found = find_answer(f"words {'(] [1] ' * count}" + '{"content": []}')
+    assert (found is not None) is is_found

@@ -201,6 +201,14 @@ def test_a_capture_is_read_whoever_wrote_it(
     assert [(one.direction, one.text) for one in read_capture(text)] == lines
 
 
+@pytest.mark.parametrize(("inner", "is_cut"), [("'sunny'", False), ("[Object]", True)])
+def test_a_message_of_which_node_left_something_out_is_named(inner: str, *, is_cut: bool) -> None:
+    """It says what was there, and not all of it."""
+    row = f"[supergateway] Child → SSE: {{ jsonrpc: '2.0', id: 1, result: {{ a: {inner} }} }}"
+    (line,) = read_capture(row)
+    assert line.is_cut is is_cut
+
+
 @pytest.mark.parametrize(("text", "lines"), CAPTURES.values(), ids=CAPTURES)
 def test_a_capture_with_the_line_ends_of_windows_says_the_same(
     text: str, lines: list[tuple[Direction | None, str]]

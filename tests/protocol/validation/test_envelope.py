@@ -226,3 +226,12 @@ def test_params_without_anything_of_an_answer_stand_inside_it(text: str, becomes
     verdict = check(asked("ping"), text)
     assert codes(verdict.diagnostics) == ["R06"]
     assert with_first_fix(verdict) == becomes
+
+
+@pytest.mark.parametrize(("token", "typed", "said"), [("3.0", "3.0", []), ("3", "3.0", ["R16"])])
+def test_a_number_with_a_fraction_is_the_id_only_if_the_client_wrote_it_so(
+    token: str, typed: str, said: list[str]
+) -> None:
+    """Clients compare what they wrote."""
+    text = f'{{"jsonrpc":"2.0","id":{typed},"result":{{}}}}'
+    assert codes(check(asked("ping", token=token), text).diagnostics) == said
