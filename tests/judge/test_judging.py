@@ -201,6 +201,7 @@ time.sleep(3600)
 GROWING = """
 import subprocess, sys, time
 server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+server.stdout.readline()
 taken = []
 while True:
     taken.append(b"x" * 10_000_000)
@@ -210,6 +211,7 @@ while True:
 FLOODING = """
 import subprocess, sys
 server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+server.stdout.readline()
 while True:
     sys.stdout.write("x" * 65536)
 """
