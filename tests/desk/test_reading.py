@@ -121,7 +121,7 @@ def test_a_form_is_decoded_in_short_steps(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_thread_of_a_call_writes_its_result() -> None:
     """The event loop, where everybody waits, does not: a fix of a text may have 80,000 edits."""
     calls = [one for router in CALLS for one in flat(router.routes)]
-    assert len(calls) > 30
+    assert len(calls) > 20
     for call in calls:
         in_loop = asyncio.iscoroutinefunction(call.endpoint)
         assert (call.path, hasattr(call.endpoint, "__wrapped__")) == (call.path, not in_loop)
