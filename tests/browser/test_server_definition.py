@@ -138,6 +138,23 @@ def test_what_is_typed_in_the_designer_comes_back(opened: Opened) -> None:
     expect(name).to_have_value("")
 
 
+def test_what_is_typed_while_the_desk_saves_comes_back(opened: Opened) -> None:
+    """The desk saves it later than that was typed, but it is older."""
+    page = opened(request("tools/list", token="8"))
+    page.locator("#design").click()
+    page.wait_for_url("**/server/entry?*")
+    name, held = page.locator("main [name=name]"), list[Route]()
+    page.route("**/api/drafts?*", lambda route: route.abort())
+    page.route("**/api/drafts?*", lambda route: held.append(route), times=1)  # noqa: PLW0108 - Playwright marks it
+    with page.expect_request("**/api/drafts?*"):
+        name.fill("fore")
+    name.fill("forecast")
+    with page.expect_response("**/api/drafts?*"):
+        held.pop().continue_()
+    page.reload()
+    expect(name).to_have_value("forecast")
+
+
 def test_nobody_types_into_a_form_before_it_is_whole(opened: Opened) -> None:
     """The desk draws again what was kept; what was typed meanwhile was written over by it."""
     page = opened(request("tools/list", token="8"))

@@ -13,19 +13,25 @@ const AGAIN_AFTER = 3000; // while the desk is away
 const PREFIX = "humanmcp:draft:";
 
 export class DraftStore {
-  /** @param {string} key of the draft: `Desk.draft_name` and the form @param {string} [at] when the desk saved what it gave */
-  constructor(key, at = "") {
+  /** @param {string} key of the draft: `Desk.draft_name` and the form @param {string} given by the desk @param {string} [at] when it saved that */
+  constructor(key, given, at = "") {
     this.key = key;
     this.name = PREFIX + key;
+    this.given = given;
     this.known = Date.parse(at) || 0;
+    this.sent = ""; // last, to the desk
     this.closed = false;
     this.pause = new Pause(SAVE_AFTER, () => this.save());
   }
 
-  // What this browser has and the desk has not.
+  // What this browser has and the desk has not. A slow desk saves what it was sent after more was typed.
   get newer() {
-    const kept = JSON.parse(localStorage.getItem(this.name) ?? "null");
-    return kept && kept.at > this.known ? kept : null;
+    const { here, given } = this;
+    return here && (here.at > this.known || (here.sent === given && here.text !== given)) ? here : null;
+  }
+
+  get here() {
+    return JSON.parse(localStorage.getItem(this.name) ?? "null");
   }
 
   /** @returns {{text: string}} what is kept here @abstract */
@@ -42,7 +48,7 @@ export class DraftStore {
   show(_code) {}
 
   keepHere(at = Date.now()) {
-    keep(this.name, { ...this.record, at });
+    keep(this.name, { ...this.record, at, sent: this.sent });
   }
 
   changed() {
@@ -55,7 +61,7 @@ export class DraftStore {
   save = oneAtATime(async () => {
     if (this.closed) return;
     this.pause.stop();
-    const { text } = this.record;
+    const text = this.sent = this.record.text;
     try {
       const { at } = await this.send();
       if (this.closed || text !== this.record.text) return;
@@ -83,7 +89,7 @@ export class DraftStore {
 export class AnswerStore extends DraftStore {
   /** @param {InitialState} facts @param {string} path of the exchange at the desk */
   constructor(facts, path) {
-    super(facts.action === "pass" ? facts.draft : `${facts.draft} answer`, facts.at);
+    super(facts.action === "pass" ? facts.draft : `${facts.draft} answer`, facts.document, facts.at);
     this.path = path;
     this.draft = this.open(facts);
   }
@@ -91,12 +97,12 @@ export class AnswerStore extends DraftStore {
   // What the desk has, or what this browser has and the desk has not; and how the form reads it.
   /** @param {InitialState} facts */
   open(facts) {
-    const kept = JSON.parse(localStorage.getItem(this.name) ?? "null");
-    const text = this.newer ? String(kept.text) : facts.document;
+    const { here: kept, newer } = this;
+    const text = newer ? String(kept.text) : facts.document;
     const { fields, fault } = kept?.text === text ? kept : {};
     const draft = new MessageDocument(facts, text, fields ? new UnreadFields(fields.base, fields.unread) : null, fault ?? null);
     if (kept?.text === text) draft.view = kept.view ?? null;
-    if (this.newer) this.pause.soon();
+    if (newer) this.pause.soon();
     return draft;
   }
 

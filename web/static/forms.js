@@ -5,7 +5,6 @@ import { all, atRest, button, first, make, maybe } from "./dom.js";
 import { call, oneAtATime, part, Pause, postForm, SLOW } from "./talk.js";
 import { copy, say, tell } from "./words.js";
 
-const ASK_AFTER = 250;
 const LOOK_AFTER = 300;
 
 /** @type {Map<HTMLFormElement, FormStore>} those of the page, each with its draft */
@@ -31,10 +30,7 @@ export async function startForms() {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(form.querySelector("button"));
     });
   }
-  for (const field of fresh("input[data-ref]", HTMLInputElement)) {
-    const pause = new Pause(ASK_AFTER, oneAtATime(() => offer(field)));
-    field.addEventListener("input", () => pause.soon());
-  }
+  for (const field of fresh("input[data-ref]", HTMLInputElement)) import("./offering.js").then(({ startOffering }) => startOffering(field));
   for (const area of fresh("[data-schema]", HTMLTextAreaElement)) import("./jsonfield.js").then(({ startEditor }) => startEditor(area));
 }
 
@@ -101,7 +97,7 @@ class FormStore extends DraftStore {
   /** @param {HTMLFormElement} form */
   constructor(form) {
     const given = JSON.parse(form.dataset.kept || "null");
-    super(form.dataset.draft ?? "", given?.at);
+    super(form.dataset.draft ?? "", JSON.stringify(given?.fields), given?.at);
     this.form = form;
     /** @type {{fields: Record<string, string>} | null} what was typed before */
     this.kept = this.newer ?? given;
@@ -269,21 +265,4 @@ async function look(form) {
   written.set("act", "look");
   const young = (await part(form.action, written))?.getElementById(id);
   if (young) document.getElementById(id)?.replaceWith(young);
-}
-
-// Values for an argument while a person types, as the server offers them, in the browser's own list.
-/** @param {HTMLInputElement} field */
-async function offer(field) {
-  const { form, list, value, dataset: { argument = "", ref = "", path = "" } } = field;
-  if (!form || !list || field !== document.activeElement || [...list.options].some((one) => one.value === value)) return;
-  const others = all("[data-argument]", form, HTMLInputElement).map((one) => [one.dataset.argument, one.value]);
-  const body = { ref: JSON.parse(ref), argument, value, arguments: Object.fromEntries(others) };
-  try {
-    const { values } = await call(path, body);
-    if (field.value !== value) return; // an answer to what stands there no more
-    list.replaceChildren(...values.map((/** @type {string} */ one) => new Option(one)));
-    if (values.length) field.showPicker();
-  } catch {
-    // no values, or a browser that shows the list at the next key
-  }
 }
