@@ -64,9 +64,10 @@ def test_a_mistake_is_named_on_its_line_and_fixed_by_a_button(
     write_json(page, text.replace(*mistake, 1))
     diagnostic = page.locator("#problems .problem.error").first
     expect(diagnostic).to_contain_text(f"Line {line},")
-    code = diagnostic.locator("a.code")
-    short = code.inner_text().partition("(")[2].rstrip(")")
-    expect(code).to_have_attribute("href", re.compile(rf"^/~[^/]+/mistake/{short}$"))
+    short = diagnostic.locator(".code").inner_text().partition("(")[2].rstrip(")")
+    expect(diagnostic.locator("a.why")).to_have_attribute(
+        "href", re.compile(rf"^/~[^/]+/mistake/{short}$")
+    )
     expect(page.locator(".editor .sign.error, #document[aria-invalid=true]").first).to_be_visible()
     expect(page.locator("#found")).to_contain_text("before you can send")
     page.locator("#send").click()

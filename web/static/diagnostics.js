@@ -218,12 +218,12 @@ const title = (problem) => problem.name ? `${problem.name} (${problem.code})` : 
 
 /** @param {Problem} problem @param {ProblemAct} fix */
 function problemParts(problem, fix) {
-  const why = { class: "why", href: problem.page, target: "_blank", rel: "noreferrer noopener" };
+  const href = at(`/mistake/${problem.code}`);
   return [
     make("span", { class: "what" }, ...quoted(visible(problem.message))),
     ...problem.fix ? [button(problem.fix.label, "fix", () => fix(problem))] : [],
-    ...problem.page ? [make("a", why, say("why"))] : [],
-    make("a", { ...why, class: "code", href: at(`/mistake/${problem.code}`) }, title(problem)),
+    make("a", { class: "why", href, target: "_blank", rel: "noreferrer noopener" }, say("why")),
+    make("span", { class: "code" }, title(problem)),
   ];
 }
 
