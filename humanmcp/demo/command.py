@@ -133,7 +133,7 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
                 try:
                     return (0 if runner.play(home, folder) else 1), passed
                 finally:
-                    screen.end(home / "sessions")
+                    screen.end(home / "sessions" / child.session)
     except KeyboardInterrupt:
         return 130, passed
 
@@ -173,6 +173,8 @@ class DemoServer:
         """Its stderr, for the case that it crashes."""
         self.url = ""
         """Its address, if it has one."""
+        self.session = ""
+        """The name of its session, once that can be seen."""
         self._urls: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._posts: queue.SimpleQueue[OutgoingRequest] = queue.SimpleQueue()
         at = () if http_version is None else ("--http", "127.0.0.1")
@@ -212,6 +214,7 @@ class DemoServer:
         while time.monotonic() < until:
             for facts in inbox.sessions():
                 if facts.pid == self.child.process.pid and facts.files:
+                    self.session = facts.name
                     return Path(facts.files)
             time.sleep(_LOOK_EVERY)
         return wanted
@@ -316,7 +319,7 @@ class DemoRunner:
 
     def play(self, home: Path, wanted: Path) -> bool:
         """Play all steps; the text files are in `wanted`. Return False if the connection ended."""
-        lesson, script = self._lesson_run, self._lesson_run.lesson_steps.steps
+        lesson = self._lesson_run
         try:
             while lesson.left:
                 step = lesson.left.pop(0)
@@ -332,7 +335,9 @@ class DemoRunner:
                         self._screen.cannot_go_on()
                         return True
                     continue
-                number = f"{len(script) - len(lesson.left)}/{len(script)}"
+                total = len(lesson.lesson_steps.requests)
+                left = sum(one.example is not None for one in lesson.left)
+                number = f"{total - left}/{total}  " if step.example is not None else ""
                 self._screen.step(number, step, line, self._child.posted() if line else None)
                 if request is not None and not self._settle(step, request):
                     return False
@@ -508,7 +513,7 @@ class Screen:
         title, about = step.title, step.about or step.task
         if what:
             title, about = (self._say(f"{what}-{part}") for part in ("title", "is"))
-        to_stdout(Painted(f"{number}  {title}", "bold"))
+        to_stdout(Painted(f"{number}{title}", "bold"))
         to_stdout("     " + about)
         if posted is not None:
             to_stdout(Painted("  >> ", "cyan"), f"{posted.method} {posted.url}")
@@ -638,10 +643,10 @@ class Screen:
     def _arrow(self, way: str, what: str) -> None:
         self._arrows.append(self._say(f"arrow-{way}", what=what))
 
-    def end(self, sessions: Path) -> None:
+    def end(self, session: Path) -> None:
         """Show the whole session at a glance, and where to go from here."""
         to_stdout()
         to_stdout(Painted(self._say("at-a-glance"), "bold"))
         self._print("\n".join(self._arrows))
         to_stdout()
-        to_stdout(self._say("what-next", sessions=sessions, program=self._program))
+        to_stdout(self._say("what-next", session=session, program=self._program))

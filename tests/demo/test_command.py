@@ -60,9 +60,16 @@ def played(home: Path, *words: str, language: str = "en") -> str:
 
 
 def test_a_book_plays_it_to_the_end(tmp_path: Path) -> None:
-    """Without a terminal nobody is there to answer: six steps, each understood."""
+    """Without a terminal nobody is there to answer: five requests, each understood."""
     said = played(tmp_path, "demo")
-    assert re.findall(r"^(\d)/6 ", said, re.MULTILINE) == list("123456")
+    assert re.findall(r"^(\d)/5  (\S+):", said, re.MULTILINE) == [
+        ("1", "initialize"),
+        ("2", "tools/list"),
+        *((number, "tools/call") for number in "345"),
+    ]
+    assert re.search(r"^notifications/initialized: ", said, re.MULTILINE)
+    session = said.partition("transcript.jsonl in ")[2].partition(" has every line")[0]
+    assert "Hokkaido" in (Path(session) / "transcript.jsonl").read_text(encoding="utf-8")
     assert said.count("The host understood") == 5
     assert "your tools are get-japan-forecast (1 in total)" in said
 
