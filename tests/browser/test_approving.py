@@ -308,3 +308,25 @@ def test_who_types_the_reason_of_a_denial_on_a_phone_is_seen_elsewhere(
     press(other, "a")
     assert decided(host)["behavior"] == "allow"
     expect(other.locator(".at-it")).to_have_count(0)
+
+
+def test_on_a_phone_a_typed_change_keeps_the_unchanged_input_from_being_allowed(
+    desk: Desking, host: Serving, window: Callable[..., Window]
+) -> None:
+    """*Allow* sends nothing while a change is written; without it, it allows what is shown."""
+    for token, undone in (("11", False), ("12", True)):
+        asks(host, token, "Bash", command="ls")
+        page = window(**PHONE).page
+        page.locator("#rows a").first.tap()
+        page.get_by_text("Change and allow").tap()
+        field = page.locator('[name="input 0"]')
+        field.fill("ls -l")
+        until_keys_act(page)
+        page.locator("#allow").tap()
+        expect(page.locator("#said")).to_contain_text("Not sent: you changed the input.")
+        if undone:
+            field.fill("ls")
+            page.locator("#allow").tap()
+        else:
+            page.get_by_role("button", name="Allow the changed input").first.tap()
+        assert decided(host)["updatedInput"] == {"command": "ls" if undone else "ls -l"}

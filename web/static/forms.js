@@ -38,9 +38,7 @@ const begun = new WeakSet();
 
 /** @template {HTMLElement} T @param {string} selector @param {new () => T} kind @returns {T[]} those that no listener is on yet */
 function fresh(selector, kind) {
-  const found = all(selector, document, kind).filter((one) => !begun.has(one));
-  for (const one of found) begun.add(one);
-  return found;
+  return all(selector, document, kind).filter((one) => !begun.has(one) && begun.add(one));
 }
 
 /** @type {WeakSet<HTMLFormElement>} */
@@ -76,8 +74,8 @@ async function open(form) {
 }
 
 /** Whether somebody typed into a form of what is open. */
-export function hasTyped() {
-  return [...stores.values()].some((one) => one.typed);
+export function hasTyped(kind = "form") {
+  return [...stores.values()].some(({ form, typed }) => typed && form.matches(kind));
 }
 
 export function isSending() {
@@ -213,6 +211,7 @@ export function listenToForms(go, missed, isNew) {
     if (!form.matches("[data-draft], main article form:not(.quieting)")) return;
     event.preventDefault();
     if (submitter?.matches("#allow, [value='let go']") && isNew()) tell("again"); // meant for what was here before
+    else if (submitter?.matches("#allow, [value=like]") && hasTyped(".change")) tell("changed");
     else send(form, submitter, go, missed);
   });
 }
@@ -229,8 +228,7 @@ async function send(form, submitter, go, missed) {
   clearTimeout(slow);
   if (!address) sending = null; // else until another page is there
   if (!status) {
-    const place = form.checkVisibility() ? form : submitter?.parentElement;
-    place?.append(make("p", { class: "lock not-sent", role: "alert" }, say(reached ? "form.unsure" : "form.away")));
+    (form.checkVisibility() ? form : submitter?.parentElement)?.append(make("p", { class: "lock not-sent", role: "alert" }, say(reached ? "form.unsure" : "form.away")));
     if (store?.typed) store.save();
     if (reached) missed();
   } else if (address) {
@@ -245,12 +243,10 @@ async function send(form, submitter, go, missed) {
 function showAgain(form, page, status) {
   const [old, young] = [first("#main"), page && first("#main", page)];
   if (!old || !young) {
-    const why = page ? first("main p, p", page)?.textContent?.trim() : "";
-    tell("failed", { why: why || String(status) });
+    tell("failed", { why: (page && first("p", page)?.textContent?.trim()) || String(status) });
     return;
   }
-  const key = form.dataset.draft;
-  const same = first(`form[data-draft="${CSS.escape(key ?? "")}"]`, young);
+  const same = first(`form[data-draft="${CSS.escape(form.dataset.draft ?? "")}"]`, young);
   if (same) same.dataset.typed = "yes";
   old.replaceWith(young);
   startForms();
