@@ -323,7 +323,7 @@ def test_on_a_phone_a_typed_change_keeps_the_unchanged_input_from_being_allowed(
         field.fill("ls -l")
         until_keys_act(page)
         page.locator("#allow").tap()
-        expect(page.locator("#said")).to_contain_text("Not sent: you changed the input.")
+        expect(page.locator("#said")).to_contain_text("Not sent: a change is written here.")
         if undone:
             field.fill("ls")
             page.locator("#allow").tap()

@@ -207,6 +207,31 @@ def test_a_change_and_an_answer_are_two_texts(home: Path, desk: Desking, window:
         assert json.loads(tapped.hear())["params"]["name"] == "coin"
 
 
+@pytest.mark.parametrize("sent", ["coin", "dice"])
+def test_a_written_change_keeps_the_unchanged_message_from_going(
+    home: Path, desk: Desking, window: Windows, sent: str
+) -> None:
+    """*Release* sends nothing while a change is written; without one it sends what was held."""
+    call = b'{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"dice"}}\n'
+    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
+        tapped.say(call)
+        page = window().page
+        page.locator("#held").get_by_role("link", name="Change").click()
+        expect(page.locator(".scripted #view-json")).to_be_visible()
+        original = read_json(page)
+        write_json(page, original.replace("dice", "coin"))
+        until_keys_act(page)
+        release = page.locator("#held").get_by_role("button", name="Release")
+        release.click()
+        expect(page.locator("#said")).to_contain_text("Not sent: a change is written here.")
+        if sent == "coin":
+            page.locator("#send").click()
+        else:
+            write_json(page, original)
+            release.click()
+        assert json.loads(tapped.hear())["params"]["name"] == sent
+
+
 def test_what_is_to_be_held_is_said_in_the_page_and_all_go_at_once(
     home: Path, desk: Desking, window: Windows
 ) -> None:

@@ -203,15 +203,16 @@ function wordsOf(control) {
 
 // -- Sending a form: the page stays until the desk has answered
 
-/** @param {(address: string) => Promise<void>} go shows where a form leads @param {() => void} missed looks at what is open again @param {() => boolean} isNew whether nobody can have read what is open */
-export function listenToForms(go, missed, isNew) {
+/** @param {(address: string) => Promise<void>} go shows where a form leads @param {() => void} missed looks at what is open again @param {() => boolean} isNew whether nobody can have read what is open @param {() => boolean | undefined} isWritten */
+export function listenToForms(go, missed, isNew, isWritten) {
   document.addEventListener("submit", (event) => {
     const { target: form, submitter } = event;
     if (!(form instanceof HTMLFormElement) || event.defaultPrevented || form.method !== "post") return;
     if (!form.matches("[data-draft], main article form:not(.quieting)")) return;
     event.preventDefault();
-    if (submitter?.matches("#allow, [value='let go']") && isNew()) tell("again"); // meant for what was here before
-    else if (submitter?.matches("#allow, [value=like]") && hasTyped(".change")) tell("changed");
+    const allows = submitter?.matches("#allow, [value='let go']");
+    if (allows && isNew()) tell("again"); // meant for what was here before
+    else if ((allows || submitter?.matches("[value=like]")) && (hasTyped(".change") || isWritten())) tell("changed");
     else send(form, submitter, go, missed);
   });
 }

@@ -30,6 +30,11 @@ export class Page {
     });
   }
 
+  get isChanged() {
+    const { text, facts } = this.composer?.draft ?? {};
+    return text !== facts?.template;
+  }
+
   // Milliseconds since what is open can be written in.
   get age() {
     return performance.now() - Number(document.body.dataset.opened ?? Infinity);
