@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from humanmcp.protocol.diagnostics.autofix import (
     NO_SUGGESTION,
     Suggestion,
+    autofix,
     fully_fixed,
     suggestion,
 )
@@ -16,6 +17,7 @@ from humanmcp.protocol.diagnostics.model import (
     Fix,
     Severity,
     TextEdit,
+    Verdict,
     together,
 )
 from humanmcp.protocol.validation.check import check
@@ -101,3 +103,30 @@ def test_it_ends_and_never_lies(typed: str) -> None:
 def test_one_fix_that_is_a_guess_is_suggested_as_such(typed: str, suggested: Suggestion) -> None:
     """More than one is nobody's to say; a very long text is not read again."""
     assert suggestion(typed, lambda text: check(CALL, text)) == suggested
+
+
+@pytest.mark.parametrize(("rounds", "left"), [(7, 0), (8, 0), (9, 1)])
+def test_the_rounds_of_fixes_are_bounded(rounds: int, left: int) -> None:
+    """Each finds one more mistake: after eight the text is what it is."""
+
+    def judge(typed: str) -> Verdict:
+        at = len(typed)
+        found = Diagnostic("J02", Severity.ERROR, fix=Fix((TextEdit(at, at, "x"),)))
+        return Verdict(typed, None, None, (found,) if at < rounds else ())
+
+    fixed = autofix("", judge)
+    assert fixed.text == "x" * (rounds - left)
+    assert fixed.verdict == judge(fixed.text)
+    assert len(fixed.verdict.diagnostics) == left
+
+
+def test_fixes_that_undo_each_other_end_with_the_first_text_that_comes_again() -> None:
+    """Nobody can say which of the two was meant."""
+
+    def judge(typed: str) -> Verdict:
+        new = {"a": "b", "b": "a"}[typed]
+        return Verdict(
+            typed, None, None, (Diagnostic("J02", Severity.ERROR, fix=Fix((TextEdit(0, 1, new),))),)
+        )
+
+    assert autofix("a", judge).text == "b"

@@ -345,3 +345,63 @@ def test_each_quote_is_closed_by_its_own(pair: str) -> None:
     """Letters of any kind are none, and a text may end in one."""
     for words in ("X", "aX", "X, Y", "A}B"):
         assert json_reading.read_json(f'{{"a": {pair[0]}{words}{pair[1]}}}').value == {"a": words}
+
+
+@pytest.mark.parametrize(
+    ("text", "edits", "codes"),
+    [
+        ("[1,\u3000]", [(2, 3, ""), (3, 4, " ")], ["J02", "J11"]),
+        ("[1，\u3000]", [(2, 3, ""), (3, 4, " ")], ["J02", "J11"]),
+        ("[1；\u3000]", [(2, 3, ""), (3, 4, " ")], ["J32", "J11"]),
+        ("[1; /*x*/ ]", [(2, 3, ""), (4, 9, "")], ["J32", "J08"]),
+        ("[1；1；\u3000]", [(2, 3, ","), (4, 5, ""), (5, 6, " ")], ["J32", "J11"]),
+        ("[1，2，]", [(2, 3, ","), (4, 5, "")], ["J03", "J02"]),
+        (
+            '{"a"：1，\u3000}',
+            [(4, 5, ":"), (6, 7, ""), (7, 8, " ")],
+            ["J03", "J02", "J11"],
+        ),
+    ],
+)
+def test_a_mark_that_was_fixed_and_then_turns_out_to_be_too_much_is_taken_out_once(
+    text: str, edits: list[tuple[int, int, str]], codes: list[str]
+) -> None:
+    """Also where something else was fixed behind it."""
+    reading = json_reading.read_json(text)
+    assert [tuple(one) for one in reading.edits] == edits
+    assert [one.code for one in reading.diagnostics] == codes
+
+
+LONG_TEXT = "x" * json_reading.LONG
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "place", "detail"),
+    [
+        (f'{{"a":"{LONG_TEXT}"}}}}', "J29", len(LONG_TEXT) + 8, {"typed": "}"}),
+        (f'hello {LONG_TEXT} {{"result":{{}}}}', "J29", 0, {"typed": "h"}),
+        (f'[1,"{LONG_TEXT}" ', "J07", 0, {"char": "[", "opened": "1"}),
+        (f'\ufeff{{"a":"{LONG_TEXT}",', "J07", 1, {"char": "{", "opened": "1"}),
+        (f'\ufeff{{"a":"{LONG_TEXT}",\nb', "J29", len(LONG_TEXT) + 10, {"typed": "b"}),
+    ],
+    ids=["one too many", "words before it", "not closed", "a mark before it", "on its last line"],
+)
+def test_of_a_long_text_the_first_mistake_has_its_place(
+    text: str, code: str, place: int, detail: dict[str, str]
+) -> None:
+    """It is neither fixed nor searched for an answer."""
+    reading = json_reading.read_json(text)
+    (problem,) = (one for one in reading.diagnostics if one.blocks)
+    assert (problem.code, problem.start, problem.end) == (code, place, place + 1)
+    before = text[:place]
+    column = place - before.rfind("\n")
+    assert (problem.line, problem.column) == (1 + before.count("\n"), column)
+    assert (dict(problem.detail), problem.fix, reading.readable) == (detail, None, False)
+
+
+def test_a_long_number_in_a_long_text_is_named_with_its_fix() -> None:
+    """The standard library says nothing of its place."""
+    number = "9" * 4301
+    reading = json_reading.read_json(f'[{number},"{LONG_TEXT}"]')
+    assert [one.code for one in reading.diagnostics] == ["J40", "J24"]
+    assert [tuple(one) for one in reading.edits] == [(1, 4302, f'"{number}"')]

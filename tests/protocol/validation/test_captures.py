@@ -9,6 +9,7 @@ import pytest
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from humanmcp.protocol.validation.captures import (
+    CapturedLine,
     decode_lines,
     read_capture,
     read_recording,
@@ -296,3 +297,240 @@ def test_the_time_of_a_line_is_kept_as_it_is_written() -> None:
     log = f"2026-11-20T10:00:01.123Z [s] [info] Message from client: {CALL}\n"
     enveloped = f'{{"ts":"then","direction":"s2c","raw":{DONE}}}'
     assert [one.at for one in read_capture(log + enveloped)] == ["2026-11-20T10:00:01.123Z", "then"]
+
+
+def enveloped(direction: str, message: str) -> str:
+    """Write a message as a recorder does."""
+    return f'{{"ts":"then","dir":"{direction}","message":{message}}}'
+
+
+FRAMES: Final = (
+    Frame(1, "2026-11-20T00:00:00.000Z", IN, CALL.encode()),
+    Frame(2, "2026-11-20T00:00:01.000Z", OUT, DONE.encode()),
+)
+BY_NODE: Final = "{\n  jsonrpc: '2.0',\n  id: 1,\n  result: { content: [Array] }\n}"
+WHOLE_LINES: Final[dict[str, tuple[str, list[CapturedLine]]]] = {
+    "a list of envelopes, and of what is none": (
+        f'[{enveloped("send", CALL)},\n {enveloped("recv", DONE)}, 7, {{"x":1}}]',
+        [CapturedLine(1, IN, CALL, "then"), CapturedLine(2, OUT, DONE, "then")],
+    ),
+    "a list of envelopes in an object": (
+        f'\ufeff{{"name":"x",\n"calls":[{enveloped("s2c", DONE)},\n{enveloped("in", CALL)}]}}',
+        [CapturedLine(2, OUT, DONE, "then"), CapturedLine(3, IN, CALL, "then")],
+    ),
+    "a list of messages in an object": (
+        f'{{"name":"x",\n"calls":[{DONE},\n{CALL}]}}',
+        [CapturedLine(2, None, DONE), CapturedLine(3, None, CALL)],
+    ),
+    "the words of a program beside its messages": (
+        f"{CALL}\nsent: {SHORT},\n{DONE}",
+        [
+            CapturedLine(1, None, CALL),
+            CapturedLine(2, None, f"sent: {SHORT},"),
+            CapturedLine(3, None, DONE),
+        ],
+    ),
+    "words before each message": (
+        f"client: {CALL}\nserver: {DONE},\nready\n",
+        [CapturedLine(1, None, CALL), CapturedLine(2, None, DONE), CapturedLine(3, NOTE, "ready")],
+    ),
+    "words before what is no message": (
+        f"{CALL}\nsent: {{1}}\nfailed: {SHORT}\n{DONE}",
+        [
+            CapturedLine(1, None, CALL),
+            CapturedLine(2, None, "sent: {1}"),
+            CapturedLine(3, None, f"failed: {SHORT}"),
+            CapturedLine(4, None, DONE),
+        ],
+    ),
+    "indented as code": (
+        f"I send\n\n    {CALL}\n\nand get\n\n\t{DONE}\n    x\n",
+        [CapturedLine(3, None, CALL), CapturedLine(7, None, DONE), CapturedLine(8, NOTE, "    x")],
+    ),
+    "a fence of tildes": (
+        f"~~~\n{CALL}\n~~~\nand then\n~~~~\n{DONE}\nready\n~~~",
+        [CapturedLine(2, None, CALL), CapturedLine(6, None, DONE), CapturedLine(7, NOTE, "ready")],
+    ),
+    "an object over several lines, as Node.js prints it": (
+        f"[gateway] SSE -> Child: {CALL}\n[gateway] Child -> SSE: {BY_NODE}\nready",
+        [
+            CapturedLine(1, IN, CALL),
+            CapturedLine(
+                2,
+                OUT,
+                '{\n  "jsonrpc": "2.0",\n  "id": 1,\n  "result": { "content": [] }\n}',
+                is_cut=True,
+            ),
+            CapturedLine(7, NOTE, "ready"),
+        ],
+    ),
+    "an object that Node.js did not print to its end": (
+        "[gateway] Child -> SSE: {\n  jsonrpc: '2.0',",
+        [CapturedLine(1, OUT, "{}"), CapturedLine(2, NOTE, "  jsonrpc: '2.0',")],
+    ),
+    "a number without an object where an object was left out": (
+        "[gateway] Child -> SSE: [ [Object], {x: [Object] @} ]",
+        [CapturedLine(1, OUT, "[ [Object], {x: [Object] @} ]")],
+    ),
+    "titles": (
+        f"Request:\n{CALL}\n== Server to client\n{DONE}",
+        [
+            CapturedLine(1, NOTE, "Request:", level="title"),
+            CapturedLine(2, None, CALL),
+            CapturedLine(3, NOTE, "== Server to client", level="title"),
+            CapturedLine(4, None, DONE),
+        ],
+    ),
+    "the address that the server of an event stream names first": (
+        (
+            f"event: endpoint\ndata: /m?id=1\n\ndata: {DONE}\n\n"
+            f"event: endpoint\nid: 1\ndata: /m\nevent: message\ndata: {SHORT}\n"
+        ),
+        [
+            CapturedLine(2, NOTE, "data: /m?id=1", level="http"),
+            CapturedLine(4, OUT, DONE),
+            CapturedLine(8, NOTE, "data: /m", level="http"),
+            CapturedLine(10, OUT, SHORT),
+        ],
+    ),
+    "a transcript, and a line of it that a crash tore": (
+        "\n".join((*map(to_json, FRAMES), '{"seq":3,"way":"out","raw":7}')),
+        [
+            CapturedLine(1, IN, CALL, FRAMES[0].at, FRAMES[0]),
+            CapturedLine(2, OUT, DONE, FRAMES[1].at, FRAMES[1]),
+            CapturedLine(3, OUT, "7"),
+        ],
+    ),
+    "the direction in _meta, in other words": (
+        f'{CALL[:-1]},"_meta":{{"way":"C2S","time":7}}}}\n{DONE[:-1]},"_meta":{{"from":"server"}}}}',
+        [CapturedLine(1, IN, CALL, "7"), CapturedLine(2, OUT, DONE)],
+    ),
+    "envelopes that do not say the direction": (
+        f'{{"body":{CALL}}}\n{{"data":"x"}}\n{{"json":{json.dumps(DONE)}}}',
+        [
+            CapturedLine(1, None, CALL),
+            CapturedLine(2, NOTE, '{"data":"x"}'),
+            CapturedLine(3, None, DONE),
+        ],
+    ),
+    "objects that are no envelopes": (
+        f'{{"dir":"send","n":1}}\n{CALL}\n{DONE}',
+        [
+            CapturedLine(1, None, '{"dir":"send","n":1}'),
+            CapturedLine(2, None, CALL),
+            CapturedLine(3, None, DONE),
+        ],
+    ),
+    "mcp-remote, of which the ids are told alone": (
+        f"[5] [Local→Remote] 5\n[5] {CALL}\n[Remote→Local] 12 \nready\n",
+        [
+            CapturedLine(2, IN, CALL),
+            CapturedLine(3, OUT, '{"jsonrpc":"2.0","id":12,"result":{}}', is_cut=True),
+            CapturedLine(4, NOTE, "ready"),
+        ],
+    ),
+    "curl -v": (
+        (
+            f"* Connected\n> POST /mcp HTTP/1.1\n> host: x\n>\n{{ [20 bytes data]\n"
+            f"< HTTP/1.1 200 OK\n< \n{DONE}"
+        ),
+        [
+            *(
+                CapturedLine(number, NOTE, line, level="http")
+                for number, line in enumerate(
+                    (
+                        *("* Connected", "> POST /mcp HTTP/1.1", "> host: x", ">"),
+                        *("{ [20 bytes data]", "< HTTP/1.1 200 OK", "< "),
+                    ),
+                    1,
+                )
+            ),
+            CapturedLine(8, None, DONE),
+        ],
+    ),
+    "the words of a host": (
+        "2026-03-31T21:30:55.174Z [t] [info] hello\n2026-03-31T21:30:55.174Z [warn] x\nready",
+        [
+            CapturedLine(1, NOTE, "2026-03-31T21:30:55.174Z [t] [info] hello", level="info"),
+            CapturedLine(2, NOTE, "2026-03-31T21:30:55.174Z [warn] x", level="warn"),
+            CapturedLine(3, NOTE, "ready"),
+        ],
+    ),
+    "arrows of every kind": (
+        f"--> {CALL}\n<- {DONE}\n→ {SHORT}\n<<< {SHORT} and more\n> hello {{}}",
+        [
+            CapturedLine(1, IN, CALL),
+            CapturedLine(2, OUT, DONE),
+            CapturedLine(3, IN, SHORT),
+            CapturedLine(4, OUT, SHORT),
+            CapturedLine(5, NOTE, "> hello {}"),
+        ],
+    ),
+    "an HTTP archive of events, and of other bodies": (
+        json.dumps(
+            {
+                "log": {
+                    "entries": [
+                        {
+                            "startedDateTime": "T",
+                            "request": {"postData": {"text": CALL}},
+                            "response": {
+                                "content": {
+                                    "text": f"id: 1\ndata: {DONE[:15]}\ndata: {DONE[15:]}\n\n: ping"
+                                    f"\n\ndata: {SHORT}\r\n\r\ndata: \r\rid: 2"
+                                }
+                            },
+                        },
+                        {"response": {"content": {"text": "abc", "encoding": "base64"}}},
+                        {
+                            "request": {"postData": {"text": " "}},
+                            "response": {"content": {"text": "<html>\n\ndata: 1"}},
+                        },
+                    ]
+                }
+            }
+        ),
+        [
+            CapturedLine(1, IN, CALL, "T"),
+            CapturedLine(2, OUT, f"{DONE[:15]}\n{DONE[15:]}", "T"),
+            CapturedLine(3, OUT, SHORT, "T"),
+            CapturedLine(4, OUT, "abc"),
+            CapturedLine(5, OUT, "<html>\n\ndata: 1"),
+        ],
+    ),
+    "a message and a comment": (
+        f"{CALL}\n# to do\nready",
+        [CapturedLine(1, None, CALL), CapturedLine(3, None, "ready")],
+    ),
+    "two messages over several lines, and a word": (
+        f"{pretty(DONE)}\nready\n{pretty(DONE)}",
+        [
+            CapturedLine(1, None, pretty(DONE)),
+            CapturedLine(8, None, "ready"),
+            CapturedLine(9, None, pretty(DONE)),
+        ],
+    ),
+    "the line ends of an old Mac": (
+        f"{CALL}\r{DONE}",
+        [CapturedLine(1, None, CALL), CapturedLine(2, None, DONE)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "lines"), WHOLE_LINES.values(), ids=WHOLE_LINES)
+def test_all_that_a_file_says_of_a_line_is_kept(text: str, lines: list[CapturedLine]) -> None:
+    """Its number, direction, time and level; whether it is a frame, or only a part of a message."""
+    assert list(read_capture(text)) == lines
+
+
+@pytest.mark.parametrize(
+    "long",
+    [{"x": "y" * 5_000}, {"x": [1] * 3_000}, {"x": ["y" * 2_000, [1] * 700]}, {"x": [1] * 30_000}],
+    ids=["in a text", "between items", "in the last of several", "of 200 kB"],
+)
+def test_a_value_is_read_over_several_lines_however_long_it_is(long: dict[str, object]) -> None:
+    """It is tried in windows: where one ends, the value goes on."""
+    text = pretty(json.dumps(json.loads(DONE) | long))
+    first, second = read_capture(f"{text}\n{pretty(CALL)}\n")
+    assert first == CapturedLine(1, None, text)
+    assert second == CapturedLine(2 + text.count("\n"), None, pretty(CALL))

@@ -4,8 +4,8 @@ import pytest
 
 from humanmcp.locales import describe
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.jsonrpc import read
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict
+from humanmcp.protocol.json.jsonrpc import Flaw, Malformed, read
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.validation.held import HeldMessage, answers, doubts, judge
 from tests.support.speaking import said_in
@@ -103,6 +103,7 @@ def test_a_held_answer_is_checked_as_an_answer() -> None:
         (CALL.replace("6.0", "NaN"), "J10"),
         (CALL.replace("6.0", "\r6.0"), "N41"),
         (f"[{CALL},7]", "N05"),
+        (f"[{CALL},7,hello]", "N01"),
         ("hello", "N01"),
     ],
 )
@@ -110,3 +111,42 @@ def test_a_line_that_two_programs_could_read_differently_is_doubted(line: str, c
     """Go ignores the case of a member's name, and C ends a text at a NUL."""
     raw = line.encode()
     assert [one.code for one in doubts(raw, read(raw))] == ([code] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ('{"method":"notifications/Initialized"}', '"notifications/Initialized"'),
+        ('{"method":" PING ","id":1}', '" PING "'),
+        ('{"method":"ping\\u0000x","id":1}', r'"ping\u0000x"'),
+        ('{"method":"x-Y","id":1}', ""),
+        ('{"method":" x ","id":1}', ""),
+        ('{"method":"tools/call","id":1,"params":{"Name":1,"name":"x"}}', '"Name"'),
+        ('{"method":"tools/call","id":1,"params":{"name":"di\\u0000"}}', r'"di\u0000"'),
+        ('{"method":"tools/call","id":1,"params":{"name":["di\\u0000"]}}', ""),
+        ('{"id":1,"Result":1,"result":{"ID":1,"Name":1}}', '"Result"'),
+        ('{"id":1,"result":{"ID":1,"Name":1}}', ""),
+        ('[{"method":"ping","id":1},{"Id":1,"ID":1,"method":"ping"}]', '"Id"'),
+    ],
+)
+def test_the_name_that_is_read_differently_is_named(line: str, name: str) -> None:
+    """The first of them, in JSON; only where it decides what a message is."""
+    found = doubts(line.encode(), read(line.encode()))
+    assert [(one.code, one.detail) for one in found] == (
+        [("N42", (("name", name),))] if name else []
+    )
+
+
+def test_a_line_that_nobody_is_sure_of_goes_on_as_it_came_or_not_at_all() -> None:
+    """It is no message, no request and no response, so it cannot be answered either."""
+    held = HeldMessage(CALL, Direction.IN, "2025-06-18", asked=CALL, unread=True)
+    assert held.message == Malformed(CALL.encode(), Flaw.NO_MESSAGE)
+    assert (held.question, held.questions, held.answered) == (None, (), None)
+    assert judge(held, CALL) == Verdict(CALL, CALL, CALL)
+    for text, form in (
+        (f"{CALL} ", TextForm.MESSAGE),
+        (ANSWER, TextForm.MESSAGE),
+        ("x", TextForm.TEXT),
+    ):
+        changed = Diagnostic("N43", Severity.ERROR)
+        assert judge(held, text, form, answer=True) == Verdict(text, None, None, (changed,))

@@ -35,6 +35,8 @@ NOTICE = (Direction.OUT, '{"method":"notifications/message"}')
         ("tool:coin", [False, False, False, False, False]),
         ("out:tools/call", [False, True, False, False, False]),
         ("out:tool:dice", [False, True, False, False, False]),
+        ("out:tool: dice ", [False, True, False, False, False]),
+        ("tool:7", [False, False, False, False, False]),
         ("in:roots/list", [False, False, False, True, False]),
         ("roots/list", [False, False, True, False, False]),
         ("in", [True, False, False, True, False]),
@@ -47,6 +49,33 @@ NOTICE = (Direction.OUT, '{"method":"notifications/message"}')
 def test_a_pattern_means_what_it_says(pattern: str, wanted: list[bool]) -> None:
     """A method is its request; with a direction it is whatever goes that way about it."""
     assert fits(pattern, CALL, ANSWER, ASKED, TOLD, NOTICE) == wanted
+
+
+@pytest.mark.parametrize(
+    ("pattern", "of_client", "of_server"),
+    [
+        ("next", True, True),
+        ("in", True, False),
+        ("out", False, True),
+        ("in:next", True, False),
+        ("out:tools/call", False, True),
+        ("in:roots/list", True, False),
+        ("tool:dice", True, False),
+        ("out:tool:dice", False, True),
+        ("tools/call", True, False),
+        ("roots/list", False, True),
+        ("ping", True, True),
+        ("notifications/cancelled", True, True),
+        ("notifications/message", False, True),
+        ("x/y", True, True),
+    ],
+)
+def test_a_pattern_covers_the_side_from_which_it_may_come(
+    pattern: str, *, of_client: bool, of_server: bool
+) -> None:
+    """A method that nobody knows may come from both."""
+    covers = parse_pattern(pattern).covers
+    assert (covers(Direction.IN), covers(Direction.OUT)) == (of_client, of_server)
 
 
 @pytest.mark.parametrize("text", ["", " ", "tool:", "in:", "out:tool:", " tools/call"])

@@ -208,3 +208,26 @@ def test_a_large_message_is_not_looked_through(monkeypatch: pytest.MonkeyPatch) 
     answer = arrived('{"jsonrpc":"2.0","id":1,"result":{"content":7}}')
     assert check.review(exchange, answer) == ()
     assert check.review(exchange, answer, strict=True)
+
+
+@pytest.mark.parametrize("version", [R2024, R2026])
+@pytest.mark.parametrize(
+    ("line", "code", "pointer", "place"),
+    [
+        ('{"jsonrpc":"2.0","method":"tools/list"}', "M89", "/method", (26, 38, 27)),
+        (
+            '{"jsonrpc":"2.0","id":1,"method":"notifications/initialized"}',
+            "M123",
+            "/id",
+            (22, 23, 23),
+        ),
+    ],
+)
+def test_a_request_without_an_id_and_a_notification_with_one_are_named(
+    line: str, code: str, pointer: str, place: tuple[int, int, int], version: str
+) -> None:
+    """At what is there: in every version, also where the method is gone."""
+    (one,) = check.remarks(arrived(line), version, READY)
+    assert (one.code, one.severity, one.pointer) == (code, Severity.WARNING, pointer)
+    assert one.detail == (("method", json.loads(line)["method"]),)
+    assert (one.start, one.end, one.column, one.line) == (*place, 1)

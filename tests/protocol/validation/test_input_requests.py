@@ -179,3 +179,35 @@ def test_the_questions_of_another_request_are_not_shown() -> None:
     """Number 33 is not number 3."""
     other = ASKED.replace(b"ask-3-1", b"ask-33-1")
     assert asked_at(3, [(Direction.OUT, other)]) == ()
+
+
+@pytest.mark.parametrize("input_request", list(InputRequest))
+@pytest.mark.parametrize("task", ["", "t-1"])
+def test_a_question_is_written_with_the_task_that_it_belongs_to(
+    input_request: InputRequest, task: str
+) -> None:
+    """Beside its parameters, or as the only one; without a task and parameters there are none."""
+    asked = {
+        InputRequest.USER: {
+            "message": "雨?",
+            "requestedSchema": {"type": "object", "properties": {}},
+        },
+        InputRequest.MODEL: {
+            "messages": [{"role": "user", "content": {"type": "text", "text": "雨?"}}],
+            "maxTokens": 1000,
+        },
+        InputRequest.ROOTS: None,
+    }[input_request]
+    method = {
+        InputRequest.USER: "elicitation/create",
+        InputRequest.MODEL: "sampling/createMessage",
+        InputRequest.ROOTS: "roots/list",
+    }[input_request]
+    assert params(input_request, "雨?") == asked
+    meta = {"io.modelcontextprotocol/related-task": {"taskId": task}}
+    whole = {**(asked or {}), "_meta": meta} if task else asked
+    wanted = {"jsonrpc": "2.0", "id": "ask-3-9", "method": method}
+    text = request(exchange(), input_request, asked, "9", task)
+    assert text == json.dumps(
+        wanted if whole is None else {**wanted, "params": whole}, ensure_ascii=False, indent=2
+    )

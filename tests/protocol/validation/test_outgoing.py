@@ -285,3 +285,46 @@ def test_a_server_of_2026_asks_nothing_by_itself() -> None:
     methods = {one.method for one in whole_conversation.openers("2026-07-28", (), "h-1")}
     assert methods.isdisjoint({"ping", "roots/list", "elicitation/create"})
     assert "notifications/tools/list_changed" in methods
+
+
+@pytest.mark.parametrize("own", ["true", "false", "[1]", "{}", "1", "1.5", '"1"', "null"])
+def test_an_error_has_the_id_of_a_line_that_was_no_message(own: str) -> None:
+    """As it stood in that line: 1 is not "1", and what is no id is none."""
+    keys: dict[str, tuple[str, str | int | float]] = {
+        "1": ("number", 1),
+        "1.5": ("number", 1.5),
+        '"1"': ("text", "1"),
+    }
+    key = keys.get(own)
+    text = f'{{"jsonrpc":"2.0","id":{own},"error":{{"code":-32600,"message":"x"}}}}'
+    for allowed in ([], *([one] for one in keys.values()), [*keys.values()]):
+        verdict = check.check_outgoing(text, R2025, ABLE, invalid=frozenset(allowed))
+        if key in allowed:
+            assert verdict.diagnostics == ()
+            continue
+        (problem,) = verdict.diagnostics
+        if own == "null":
+            wanted: tuple[object, ...] = ("R34", "/error", ())
+        else:
+            wanted = ("R51", "/id", (("typed", {"[1]": "[…]"}.get(own, own)),))
+        assert (problem.code, problem.pointer, problem.detail) == wanted
+
+
+@pytest.mark.parametrize(
+    ("version", "has_ping", "has_form"),
+    [(R2024, True, False), ("2025-03-26", True, False), ("2025-06-18", True, True),
+     (R2025, True, True), (R2026, False, False)],
+)  # fmt: skip
+def test_each_version_has_its_messages_to_begin_from(
+    version: str, *, has_ping: bool, has_form: bool
+) -> None:
+    """In the order of the table."""
+    listed = asked("tools/list", {"_meta": {"progressToken": 7}}, version=version)
+    found = [one.method for one in whole_conversation.openers(version, (listed,), "h-1")]
+    assert found == [
+        *(f"notifications/{one}/list_changed" for one in ("tools", "prompts", "resources")),
+        *("notifications/message", "notifications/progress"),
+        *(("ping", "roots/list") if has_ping else ()),
+        *(("elicitation/create",) if has_form else ()),
+        *(("sampling/createMessage",) if has_ping else ()),
+    ]

@@ -10,7 +10,13 @@ from hypothesis import given
 
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Json
-from humanmcp.protocol.validation.starting_draft import calls, empty_arguments, message, start
+from humanmcp.protocol.validation.starting_draft import (
+    calls,
+    empty_arguments,
+    first_value,
+    message,
+    start,
+)
 from tests.support.verdicts import asked, check
 
 
@@ -142,3 +148,65 @@ def test_a_turn_of_the_model_may_call_each_of_the_tools_that_it_was_offered() ->
     assert call["content"] == {"type": "tool_use", "id": "call-3", "name": "t", "input": {"a": ""}}
     assert calls(asked("tools/call", {"tools": tools})) == {}
     assert calls(asked("sampling/createMessage", {"tools": "t"})) == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ({"type": "integer", "minimum": 3}, 3),
+        ({"type": "integer", "minimum": 1}, 1),
+        ({"type": "integer", "minimum": 0}, 0),
+        ({"type": "number", "minimum": 0.5}, 0.5),
+        ({"type": "number", "minimum": "3"}, 0),
+        ({"type": "integer", "exclusiveMinimum": 3}, 4),
+        ({"type": "integer", "exclusiveMinimum": 0}, 1),
+        ({"type": "integer", "exclusiveMinimum": -1}, 0),
+        ({"type": "integer", "maximum": -3}, -3),
+        ({"type": "integer", "maximum": -1}, -1),
+        ({"type": "integer", "maximum": 0}, 0),
+        ({"type": "integer", "exclusiveMaximum": -3}, -4),
+        ({"type": "integer", "exclusiveMaximum": 0}, -1),
+        ({"type": "integer", "exclusiveMaximum": 1}, 0),
+        ({"type": "number", "minimum": 2, "exclusiveMinimum": 5}, 2),
+        ({"type": "array"}, []),
+        ({"type": "array", "minItems": 2, "items": {"enum": ["a", "b", "c"]}}, ["a", "b"]),
+        ({"type": "array", "minItems": 1, "items": {"enum": ["a", "b", "c"]}}, ["a"]),
+        ({"type": "array", "minItems": 0, "items": {"enum": ["a"]}}, []),
+        ({"type": "array", "minItems": -1, "items": {"enum": ["a", "b"]}}, []),
+        ({"type": "array", "minItems": True, "items": {"enum": ["a"]}}, []),
+        ({"type": "boolean"}, False),
+        ({"type": "string"}, ""),
+        ({"type": "null"}, ""),
+        ({}, ""),
+        (7, ""),
+        ({"default": None, "type": "integer"}, 0),
+        ({"default": 0, "type": "string"}, 0),
+        ({"enum": ["x", "y"]}, "x"),
+        ({"const": 4}, 4),
+        ({"type": "object"}, {}),
+        (
+            {
+                "type": "object",
+                "properties": {"a": {"const": 1}, "b": {}, "c": {"type": "boolean"}},
+                "required": ["c"],
+            },
+            {"a": 1, "c": False},
+        ),
+    ],
+)
+def test_the_first_value_of_a_field_is_the_one_nearest_to_none(field: Json, value: Json) -> None:
+    """Its default, its first choice, or the number nearest to 0 that fits."""
+    found = first_value(field)
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_what_nests_too_deeply_begins_empty() -> None:
+    """A schema may be as deep as a text: 20 objects and what is in the last are enough."""
+    field: dict[str, Any] = {"type": "object"}
+    for _level in range(30):
+        field = {"type": "object", "properties": {"a": field}, "required": ["a"]}
+    value, levels = first_value(field), 0
+    while isinstance(value, dict) and value:
+        assert value.keys() == {"a"}
+        value, levels = value["a"], levels + 1
+    assert (value, levels) == ({}, 21)

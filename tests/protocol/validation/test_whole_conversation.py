@@ -469,3 +469,35 @@ def test_a_response_whose_request_was_before_the_recording_is_not_wrong(
     codes = [one.code for each in judge_capture(captured) for one in each.diagnostics]
     assert code in codes
     assert len({"N30", "N57"} & set(codes)) == 1
+
+
+def test_words_are_passed_over_and_what_is_cut_is_followed_alone() -> None:
+    """A part of a message is not judged, and its request is answered."""
+    lines = [
+        CapturedLine(1, Direction.NOTE, "[1] started"),
+        CapturedLine(2, IN, CALL.decode()),
+        CapturedLine(3, Direction.ERR, DONE.decode()),
+        CapturedLine(4, OUT, '{"jsonrpc":"2.0","id":1,"result":{}}', is_cut=True),
+        CapturedLine(5, OUT, f"[{DONE.decode()}]", is_cut=True),
+        CapturedLine(6, OUT, "words", is_cut=True),
+    ]
+    assert [told(one) for one in judge_capture(lines, "2025-06-18")] == [(2, IN, "tools/call", [])]
+    (call, left) = judge_capture(lines[:3], "2025-06-18")
+    assert (told(call)[3], told(left)) == ([], (2, IN, "tools/call", ["N38"]))
+
+
+@pytest.mark.parametrize("direction", [IN, OUT])
+def test_of_very_many_broken_requests_the_oldest_are_forgotten(direction: Direction) -> None:
+    """The answer to one of the last names its line; of an older one nothing is known."""
+    overheard = ConversationJudge("2025-06-18", initialized=True)
+    other = OUT if direction is IN else IN
+    for number in range(1, MOST_OPEN + 2):
+        overheard.line(number, direction, b'{"id":%d,"method":"ping' % number)
+    found = {}
+    for number in (1, 2, MOST_OPEN + 1):
+        (judged,) = overheard.line(9_000 + number, other, answer(number))
+        (problem,) = judged.diagnostics
+        found[number] = problem.code, dict(problem.detail)
+    assert found[2] == ("N48", {"id": "2", "line": "2"})
+    assert found[MOST_OPEN + 1] == ("N48", {"id": str(MOST_OPEN + 1), "line": str(MOST_OPEN + 1)})
+    assert found[1] == ("N57", {"id": "1"})

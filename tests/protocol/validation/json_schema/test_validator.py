@@ -395,3 +395,16 @@ def test_where_the_library_is_missing_nothing_is_said_to_be_right(
     assert trouble.kind is kinds.schema_not_checked
     assert compared.differences == ()
     assert dict(compared.unchecked)["why"] == "no library"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_compared"),
+    [("a" * (validator.LONGEST_PATTERN - 1), True), ("a" * validator.LONGEST_PATTERN, True),
+     ("a" * (validator.LONGEST_PATTERN + 1), False)],
+    ids=["one less", "the limit", "one more"],
+)  # fmt: skip
+def test_a_pattern_may_be_as_long_as_the_limit(pattern: str, *, is_compared: bool) -> None:
+    """A longer one is not compiled, so nothing is said to be right or wrong."""
+    differences, unchecked = validator.compare("b", {"pattern": pattern})
+    assert [one.path for one in differences] == ([()] if is_compared else [])
+    assert dict(unchecked).get("why", "") == ("" if is_compared else "odd pattern")

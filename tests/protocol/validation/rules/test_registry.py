@@ -7,11 +7,11 @@ import pytest
 
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.problem import RawDiagnostic
+from humanmcp.protocol.diagnostics.problem import RawDiagnostic, rename_to
 from humanmcp.protocol.validation import outgoing
 from humanmcp.protocol.validation.rules import elicitation, lifecycle, registry, tools
 from humanmcp.protocol.validation.rules.registry import JudgedAnswer, Rule, judge, judge_error, rule
-from tests.support.verdicts import R2026, asked, check, codes, stating
+from tests.support.verdicts import R2024, R2025, R2026, asked, check, codes, stating
 
 TWICE = {"tools": [{"name": "a"}, {"name": "a"}], "nextCursor": ""}
 
@@ -84,3 +84,54 @@ def test_of_what_goes_out_first_the_first_rule_that_finds_something_says_it() ->
     own = outgoing.OwnMessage({"id": None}, "no/such", "2025-11-25", NegotiatedState())
     assert [one.code for one in outgoing.own_request.first("no/such", own)] == ["R36"]
     assert [one.code for one in outgoing.own_request.judge("no/such", own)] == ["R36", "R33"]
+
+
+@pytest.mark.parametrize(
+    ("method", "version", "declared", "found"),
+    [
+        ("completion/complete", R2024, {"tools": {}}, []),
+        ("completion/complete", R2025, {"tools": {}}, [("M05 /result capability=completions "
+                                                       "method=completion/complete")]),
+        ("completion/complete", R2025, {"completions": {}}, []),
+        ("tools/list", R2024, {"prompts": {}}, ["M05 /result capability=tools method=tools/list"]),
+        ("tools/list", R2024, {}, ["M05 /result capability=tools method=tools/list"]),
+        ("tools/list", R2024, None, []),
+        ("ping", R2025, {}, []),
+        ("roots/list", R2025, {}, []),
+        ("x/y", R2025, {}, []),
+    ],
+)  # fmt: skip
+def test_only_what_the_version_declares_must_be_declared(
+    method: str, version: str, declared: dict[str, Any] | None, found: list[str]
+) -> None:
+    """2024-11-05 had completions without a capability; what the client declares is another list."""
+    judged = JudgedAnswer(
+        asked(method, {}, version=version), {}, NegotiatedState(server_capabilities=declared)
+    )
+    assert [
+        f"{one.code} /{'/'.join(map(str, one.path))} "
+        + " ".join(f"{name}={said}" for name, said in one.detail)
+        for one in lifecycle.declared_capability(judged)
+    ] == found
+
+
+@pytest.mark.parametrize(
+    ("version", "declared", "is_told"),
+    [
+        (R2024, {"completion": {}}, False),
+        (R2025, {"completion": {}}, True),
+        (R2025, {"completion": {}, "completions": {}}, False),
+        (R2025, {"completions": {}}, False),
+        (R2025, ["completion"], False),
+    ],
+)
+def test_the_capability_for_completions_has_its_plural_since_it_is_there(
+    version: str, declared: object, *, is_told: bool
+) -> None:
+    """Its old name is renamed in its place."""
+    value = {"capabilities": declared}
+    judged = JudgedAnswer(asked("initialize", {}, version=version), value, NegotiatedState())
+    found = list(lifecycle.name_of_completions(judged))
+    at = ("result", "capabilities", "completion")
+    wanted = kinds.old_completions_name(at, rename_to(at, "completions"), at_name=True)
+    assert found == ([wanted] if is_told else [])
