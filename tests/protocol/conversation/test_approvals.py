@@ -22,10 +22,17 @@ from humanmcp.protocol.conversation.approvals import (
     patterns_for,
 )
 from humanmcp.protocol.conversation.decisions import sha256
-from humanmcp.protocol.conversation.exchange import APPROVAL, KIND, kind_of_tool
+from humanmcp.protocol.conversation.exchange import (
+    APPROVAL,
+    KIND,
+    QUESTION,
+    NegotiatedState,
+    kind_of_tool,
+)
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.tables import bounded
+from tests.support.verdicts import asked as exchange_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -627,3 +634,193 @@ def test_a_pattern_is_kept_as_text_and_read_again() -> None:
 def test_each_name_of_a_file_that_tools_run_is_whole() -> None:
     """A word that was broken at the end of a line would be two names of nothing."""
     assert [one for one in bounded.RUN_FILES if one.endswith("-")] == []
+
+
+def test_a_decision_record_names_the_event_the_session_and_the_folder() -> None:
+    """Of the agent that asked."""
+    assert str(PROMPT) == "e, session s, /f"
+
+
+@pytest.mark.parametrize(
+    ("given", "pairs"),
+    [
+        ({"old_string": "a", "new_string": "b"}, [("a", "b")]),
+        ({"old_string": "a", "new_string": "b", "file_path": "/f"}, [("a", "b")]),
+        ({"old_string": "a"}, []),
+        ({"new_string": "b"}, []),
+        ({}, []),
+        ({"edits": []}, []),
+        (
+            {
+                "edits": [
+                    {"old_string": "a", "new_string": "b"},
+                    {"new_string": "", "old_string": "c"},
+                ]
+            },
+            [("a", "b"), ("c", "")],
+        ),
+        ({"edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c"}]}, []),
+        (
+            {
+                "edits": [
+                    {"old_string": "a", "new_string": "b"},
+                    {"old_string": 1, "new_string": ""},
+                ]
+            },
+            [],
+        ),
+        ({"edits": [{"old_string": "a", "new_string": "b"}], "new_string": "c"}, []),
+    ],
+)
+def test_edits_are_shown_all_or_none(given: dict[str, Any], pairs: list[tuple[str, str]]) -> None:
+    """A form that shows half of them would hide the rest."""
+    assert approvals.edits_in(given) == pairs
+
+
+def test_another_call_than_the_one_that_was_seen_is_noticed() -> None:
+    """A page that sent no digest has seen what there is."""
+    text = line({"tool_name": "Bash", "input": BASH})
+    assert not approvals.differs("", text)
+    assert not approvals.differs(digest_of(text), text)
+    assert approvals.differs(digest_of(text.replace("git status", "git push")), text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call"}',
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}',
+    ],
+)
+def test_the_digest_of_a_call_of_nothing_is_of_nothing(text: str) -> None:
+    """Neither a tool nor arguments are there."""
+    assert digest_of(text) == sha256("\0")
+
+
+def test_a_held_call_without_arguments_has_an_empty_input() -> None:
+    """Which of the two was written shows in the line; the tool gets none either way."""
+    text = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"}}'
+    found = read(text, held=True)
+    assert found == Approval("add", "{}", {}, digest_of(text))
+    message = text.replace('"params":{', f'"params":{{"_meta":{{"{AGENT}":{json.dumps(ABOUT)}}},')
+    for other in (message, message.replace('"add"', '" "')):
+        held = read(other, held=True)
+        assert held is not None
+        assert held.agent == PROMPT
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "held"),
+    [
+        ('{"jsonrpc":"2.0","method":"tools/call","params":{"name":"add"}}', "", True),
+        ('{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"add"}}', "", True),
+        ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"}}', "", False),
+        ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"}}', "add", True),
+    ],
+)
+def test_only_a_call_is_asked_for(text: str, tool: str, *, held: bool) -> None:
+    """No notification, no other method, no tool that is not for approvals unless a tap holds it."""
+    found = read(text, held=held)
+    assert (found.tool if found is not None else "") == tool
+
+
+ONE: Final = {"question": "Tea?"}
+BOTH: Final = {"questions": [ONE, {"question": "Rum?"}]}
+ASKS: Final = {"ask": {"_meta": {KIND: QUESTION}}, "approve": TOOLS["approve"], "add": {}}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words", "answers", "is_alone"),
+    [
+        ("ask", ONE, "Yes", {"Tea?": "Yes"}, True),
+        ("ask", {"questions": [ONE]}, " Yes ", {"Tea?": " Yes "}, True),
+        ("ask", ONE, " ", None, True),
+        ("ask", {}, "Yes", {"answer": "Yes"}, True),
+        ("ask", {"questions": [ONE, ONE]}, "Yes", {"answer": "Yes"}, True),
+        ("ask", {"questions": [ONE] * 11}, "Yes", {"answer": "Yes"}, True),
+        ("ask", BOTH, "Yes", None, False),
+        ("ask", {**ONE, "multiple": True}, "Yes", {"Tea?": ["Yes"]}, False),
+        ("ask", {"question": "x" * 200_001}, "Yes", {"x" * 200_001: "Yes"}, True),
+        ("ask", {"questions": "x" * 200_001}, "Yes", None, False),
+        ("approve", {"tool_name": "AskUserQuestion", "input": BOTH}, "Yes", None, False),
+        ("approve", {"tool_name": "AskUserQuestion", "input": {}}, "Yes", None, False),
+        ("add", ONE, "Yes", None, None),
+    ],
+    ids=range(13),
+)
+def test_words_alone_answer_exactly_one_question(
+    tool: str, arguments: object, words: str, answers: object, *, is_alone: bool | None
+) -> None:
+    """Also what cannot be read one by one, which is answered together."""
+    exchange = exchange_of("tools/call", {"name": tool, "arguments": arguments})
+    outcome = None if answers is None else {"status": "answered", "answers": answers}
+    assert approvals.outcome_of_words(exchange, words, NegotiatedState(tools=ASKS)) == outcome
+    found = approval_of(exchange.request.raw, exchange.request, ASKS)
+    assert (None if found is None else found.is_alone) is is_alone
+
+
+def test_a_card_of_questions_may_be_just_so_long() -> None:
+    """A longer one would be shown in part."""
+    exchanges = [
+        exchange_of("tools/call", {"name": "ask", "arguments": {**BOTH, "x": "x" * (more - base)}})
+        for base in [len(json.dumps({**BOTH, "x": ""}))]
+        for more in (200_000, 200_001)
+    ]
+    found = [approval_of(one.request.raw, one.request, ASKS) for one in exchanges]
+    assert [one and (one.problem, len(one.questions), one.tool) for one in found] == [
+        ("", 2, "ask"),
+        ("large", 0, ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("method", "tool", "arguments", "texts"),
+    [
+        ("tools/call", "ask", BOTH, ["Tea?", "Rum?"]),
+        ("tools/call", "ask", {}, []),
+        ("tools/call", "add", BOTH, []),
+        ("tools/call", "approve", {"tool_name": "AskUserQuestion", "input": BOTH}, []),
+        ("prompts/get", "ask", BOTH, []),
+    ],
+)
+def test_a_call_of_a_tool_that_asks_has_questions(
+    method: str, tool: str, arguments: object, texts: list[str]
+) -> None:
+    """No other request has any."""
+    exchange = exchange_of(method, {"name": tool, "arguments": arguments})
+    found = approvals.questions_of(exchange, NegotiatedState(offered=ASKS))
+    assert [one.text for one in found] == texts
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ({"content": [{"type": "text", "text": " a "}, 7, {"text": "b "}]}, "a \nb"),
+        ({"content": [{"type": "text", "text": "a"}], "isError": False}, "a"),
+        ({"content": [{"type": "text", "text": "a"}], "isError": True}, ""),
+        ({"content": [{"type": "text", "text": "a"}], "structuredContent": {}}, ""),
+        ({"content": [{"type": "text", "text": "a"}], "structuredContent": None}, "a"),
+        ({"content": "a"}, ""),
+        ("a", ""),
+    ],
+)
+def test_a_result_of_words_alone_has_words(result: object, words: str) -> None:
+    """One with data, and an error of the tool, are left as they are."""
+    assert approvals.words_in(result) == words
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "1" * 5_000, "[" * 200_000], ids=["no JSON", "long number", "too deep"]
+)
+def test_what_cannot_be_read_once_has_no_value(text: str) -> None:
+    """Nothing of it is shown as if it were all."""
+    assert approvals.read_once(text) == (None, "shape")
+
+
+@pytest.mark.parametrize(
+    "text", ["allow:{", 'allow:["a","b","c"]', 'allow:["a","b","c","d","e"]', '["a","b","c","d"]']
+)
+def test_a_text_that_is_no_pattern_is_none(text: str) -> None:
+    """It has four parts."""
+    assert pattern_of(text) is None
+    assert pattern_of('allow:["a","b","c","d"]') == AllowPattern("a", "b", "c", "d")

@@ -330,3 +330,202 @@ def test_a_task_that_asks_holds_its_questions_while_it_goes_on(
     state = parking.task_state(NEW, call_of(asks=asks, **known))
     assert (f',"inputRequests":{asks}}}' in state) is is_asked
     assert ("inputRequests" in json.loads(state)) is is_asked
+
+
+def task_of(version: str, status: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    """Write a task as a version has it, with its members in this order."""
+    ms = "Ms" if version == NEW else ""
+    return {
+        "taskId": TOKEN,
+        "status": status,
+        **more,
+        "createdAt": CREATED,
+        "lastUpdatedAt": LATER,
+        f"ttl{ms}": 604_800_000,
+        f"pollInterval{ms}": 5000,
+    }
+
+
+WORKING = {"statusMessage": "A person is working on it."}
+WAITS = (
+    "A person is still working on this. Nothing has been decided. Call the tool ask_human_result "
+    f'with {{"ticket": "{TOKEN}"}} to get the answer.'
+)
+DATA = {"status": "waiting", "answers": {}, "ticket": TOKEN}
+
+
+@pytest.mark.parametrize(
+    ("version", "parked_as", "schema", "result"),
+    [
+        (OLD, ParkedAs.TASK, None, {"task": task_of(OLD, "working", **WORKING)}),
+        (NEW, ParkedAs.TASK, None, {"resultType": "task", **task_of(NEW, "working", **WORKING)}),
+        (OLD, ParkedAs.TICKET, None, {}),
+        (OLD, ParkedAs.TICKET, {"type": "object"}, {"isError": True}),
+        (OLD, ParkedAs.TICKET, questions.OUTCOME, {"structuredContent": DATA}),
+        ("2025-03-26", ParkedAs.TICKET, questions.OUTCOME, {}),
+        (NEW, ParkedAs.TICKET, None, {"resultType": "complete"}),
+        (NEW, ParkedAs.RETRY, {}, {"resultType": "complete", "isError": True}),
+    ],
+)
+def test_what_parks_a_call_is_written_in_the_way_of_its_version(
+    version: str, parked_as: ParkedAs, schema: object, result: dict[str, Any]
+) -> None:
+    """All of it: a client reads each member."""
+    tool = {"name": "deploy"} if schema is None else {"name": "deploy", "outputSchema": schema}
+    known = NegotiatedState(tools={"deploy": tool})
+    exchange = of(version, "tools/call", name="deploy")
+    text = parking.parked_response(exchange, call_of(parked_as), known)
+    content = {"content": [{"type": "text", "text": WAITS}]}
+    assert json.loads(text) == (result if parked_as is ParkedAs.TASK else {**content, **result})
+
+
+GONE = "There is no call with this ticket. Ask your question again."
+
+
+@pytest.mark.parametrize(
+    ("exchange", "known", "form", "reply"),
+    [
+        (of(OLD, "tasks/get"), {}, TextForm.RESULT, task_of(OLD, "working", **WORKING)),
+        (
+            of(OLD, "tasks/get"),
+            {"status": "soon", "asks": '{"a":{}}'},
+            TextForm.RESULT,
+            task_of(OLD, "input_required", statusMessage="soon"),
+        ),
+        (
+            of(OLD, "tasks/get"),
+            {"line": ANSWERS[OLD], "asks": '{"a":{}}', "status": "soon"},
+            TextForm.RESULT,
+            task_of(OLD, "completed"),
+        ),
+        (
+            of(NEW, "tasks/get"),
+            {"line": ERROR, "asks": '{"a":{}}'},
+            TextForm.RESULT,
+            {
+                "resultType": "complete",
+                **task_of(NEW, "failed"),
+                "error": {"code": 1, "message": "no"},
+            },
+        ),
+        (
+            of(NEW, "tasks/get"),
+            {"cancelled": True},
+            TextForm.RESULT,
+            {"resultType": "complete", **task_of(NEW, "cancelled")},
+        ),
+        (of(NEW, "tasks/update"), {}, TextForm.RESULT, {"resultType": "complete"}),
+        (of(NEW, "tasks/cancel"), {}, TextForm.RESULT, {"resultType": "complete"}),
+        (of(NEW, "tasks/cancel"), {"line": ERROR}, TextForm.RESULT, {"resultType": "complete"}),
+        (of(OLD, "tasks/cancel"), {}, TextForm.RESULT, task_of(OLD, "cancelled")),
+        (
+            of(OLD, "tasks/cancel"),
+            {"line": ERROR},
+            TextForm.ERROR,
+            {"code": -32602, "message": "Cannot cancel task: already failed"},
+        ),
+        (
+            of(OLD, "tasks/cancel"),
+            {"cancelled": True},
+            TextForm.ERROR,
+            {"code": -32602, "message": "Cannot cancel task: already cancelled"},
+        ),
+        (
+            of(OLD, "tasks/result"),
+            {"cancelled": True},
+            TextForm.ERROR,
+            {"code": -32602, "message": "The task was cancelled"},
+        ),
+        (
+            of(OLD, "tools/call"),
+            {"cancelled": True},
+            TextForm.RESULT,
+            {"content": [{"type": "text", "text": GONE}], "isError": True},
+        ),
+        (
+            of(OLD, "tools/call"),
+            {"line": ANSWERS[OLD]},
+            TextForm.RESULT,
+            {"content": [], "structuredContent": {"n": 1e5}},
+        ),
+        (of(OLD, "tools/call"), {"line": ERROR}, TextForm.ERROR, {"code": 1, "message": "no"}),
+    ],
+)
+def test_a_request_about_a_parked_call_has_its_whole_answer(
+    exchange: Exchange, known: dict[str, Any], form: TextForm, reply: dict[str, Any]
+) -> None:
+    """Member by member, and in the form in which it is sent."""
+    found = parking.reply_to(exchange, call_of(**known))
+    assert found is not None
+    assert (found[0], json.loads(found[1])) == (form, reply)
+
+
+def test_a_token_of_no_call_is_refused() -> None:
+    """A ticket in words that a model reads, a task by the error of the specification."""
+    words = {"content": [{"type": "text", "text": GONE}], "isError": True}
+    form, text = parking.refuse_unknown(of(OLD, "tools/call"))
+    assert (form, json.loads(text)) == (TextForm.RESULT, words)
+    form, text = parking.refuse_unknown(of(NEW, "tools/call"))
+    assert (form, json.loads(text)) == (TextForm.RESULT, {"resultType": "complete", **words})
+    form, text = parking.refuse_unknown(of(OLD, "tasks/get"))
+    assert (form, json.loads(text)) == (
+        TextForm.ERROR,
+        {"code": -32602, "message": "Task not found"},
+    )
+
+
+@pytest.mark.parametrize(("status", "told"), [("", ""), ("Soon.", " They say: Soon.")])
+def test_a_model_that_asks_too_early_is_told_to_ask_again(status: str, told: str) -> None:
+    """With the same ticket, and with what the person says meanwhile."""
+    exchange = of(OLD, "tools/call")
+    (content,) = json.loads(parking.still_waiting(exchange, call_of(status=status)))["content"]
+    again = "Call this tool again with the same ticket."
+    assert content["text"] == f"A person is still working on this.{told} {again}"
+
+
+@pytest.mark.parametrize(
+    ("line", "cancelled", "is_over"), [("", False, False), ("", True, True), ("{}", False, True)]
+)
+def test_a_parked_call_is_over_with_an_answer_or_a_cancellation(
+    *, line: str, cancelled: bool, is_over: bool
+) -> None:
+    """Then nothing of it changes any more."""
+    assert call_of(line=line, cancelled=cancelled).is_over is is_over
+
+
+def test_tools_may_be_called_as_tasks_unless_they_are_for_approvals() -> None:
+    """A tool that says so itself keeps its own word; 2026-07-28 has no such member."""
+    own = {"name": "own", "execution": {"taskSupport": "required"}}
+    approve = {"name": "approve", "_meta": {"humanmcp/kind": "approval"}}
+    tools = [{"name": "ask_human_result", "title": "x"}, {"name": "a"}, own, approve]
+    result_tool = dict(parking.RESULT_TOOL)
+    optional = {"execution": {"taskSupport": "optional"}, "name": "a"}
+    assert parking.with_result_tool(tools, OLD) == (optional, own, approve, result_tool)
+    for version in ("2025-06-18", NEW):
+        assert parking.with_result_tool(tools, version) == (
+            {"name": "a"},
+            own,
+            approve,
+            result_tool,
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "asks", "answers"),
+    [
+        ('{"city":1.0,"x":2}', '{"city":{}}', {"city": "1.0"}),
+        ('{"x":2}', '{"city":{}}', {}),
+        ("7", '{"city":{}}', {}),
+        (None, '{"city":{}}', {}),
+        ('{"city":1.0}', "", {}),
+    ],
+)
+def test_of_an_update_only_what_is_asked_for_counts(
+    text: str | None, asks: str, answers: dict[str, str]
+) -> None:
+    """Whatever is in its place."""
+    params = {} if text is None else {"inputResponses": 0}
+    exchange = asked("tasks/update", params, version=NEW)
+    raw = exchange.request.raw.replace("0}", f"{text}}}") if text else exchange.request.raw
+    request = exchange.request._replace(raw=raw)
+    assert parking.answered_in(exchange._replace(request=request), asks) == answers
