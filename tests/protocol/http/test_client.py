@@ -323,3 +323,119 @@ def test_what_goes_out_says_how_long_it_is_and_who_sends_it() -> None:
     assert end is not None
     assert (end.method, dict(end.headers).get("Content-Length")) == ("DELETE", None)
     assert ("Accept", "text/event-stream") in conversation.stream_wanted().headers
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "kind", "code"),
+    [
+        (301, {"location": "/x"}, ResponseKind.MOVED, "status"),
+        (302, {"location": "/x"}, ResponseKind.MOVED, "status"),
+        (303, {"location": "/x"}, ResponseKind.MOVED, "status"),
+        (308, {"location": "/x"}, ResponseKind.MOVED, "status"),
+        (304, {"location": "/x"}, ResponseKind.TROUBLE, "status"),
+        (200, {"location": "/x"}, ResponseKind.TROUBLE, "no type"),
+        (299, {"Content-Type": "application/json"}, ResponseKind.MESSAGE, "no message"),
+        (299, {}, ResponseKind.TROUBLE, "no type"),
+        (199, {"Content-Type": "text/event-stream"}, ResponseKind.TROUBLE, "status"),
+        (300, {"Content-Type": "text/event-stream"}, ResponseKind.TROUBLE, "status"),
+        (300, {"Content-Type": "application/json"}, ResponseKind.MESSAGE, "status"),
+        (203, {}, ResponseKind.TROUBLE, "no type"),
+        (202, {"Content-Type": "text/html"}, ResponseKind.NOTHING, "no message"),
+        (202, PACKED, ResponseKind.TROUBLE, "no message"),
+        (402, {}, ResponseKind.TROUBLE, "status"),
+        (502, {}, ResponseKind.TROUBLE, "busy"),
+        (504, {}, ResponseKind.TROUBLE, "busy"),
+        (
+            403,
+            {"WWW-Authenticate": 'Bearer resource_metadata="https://h/m"'},
+            ResponseKind.TROUBLE,
+            "forbidden",
+        ),
+    ],
+)
+def test_each_status_is_one_of_its_kind(
+    status: int, said: dict[str, str], kind: ResponseKind, code: str
+) -> None:
+    """And no other is."""
+    response = IncomingResponse(status, "", tuple(said.items()))
+    assert kind_of_response(response) is kind
+    assert trouble_with(response) == code
+
+
+@pytest.mark.parametrize(("length", "found"), [(500, "x" * 500), (501, "x" * 500), (0, "")])
+def test_no_more_of_an_address_is_read_than_is_shown(length: int, found: str) -> None:
+    """A server may say anything in a header."""
+    pairs = (("WWW-Authenticate", f'Bearer resource_metadata="{"x" * length}"'),)
+    assert metadata_in(IncomingResponse(401, "", pairs)) == found
+
+
+def test_a_header_that_a_person_sets_is_sent_as_it_is_spelled() -> None:
+    """The last value counts; one that was left out is sent again once it is set."""
+    changes = HeaderChanges()
+    changes.put("X-A", " 1 ")
+    changes.put("x-a", "2\t3")
+    changes.put("X-B", "é", secret=True)
+    changes.leave_out("X-C")
+    changes.leave_out("x-b")
+    assert changes == HeaderChanges({"x-a": "2\t3"}, {"x-c", "x-b"}, {"x-b"})
+    sent = (("X-A", "0"), ("x-c", "0"), ("X-D", "0"))
+    assert changes.over(sent) == (("X-D", "0"), ("x-a", "2\t3"))
+    changes.put("x-C", "4")
+    assert changes.over(sent) == (("X-D", "0"), ("x-a", "2\t3"), ("x-C", "4"))
+
+
+def test_what_goes_out_has_its_headers_in_one_order() -> None:
+    """All of them: a proxy may look at any."""
+    conversation = in_session("2025-11-25")
+    session = (("MCP-Protocol-Version", "2025-11-25"), ("Mcp-Session-Id", "s"))
+    body = line("ping")
+    assert conversation.posted(body) == OutgoingRequest(
+        "POST",
+        (
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+            *session,
+            ("Content-Length", str(len(body))),
+            ("User-Agent", "test"),
+        ),
+        body,
+    )
+    assert conversation.stream_wanted("3-1") == OutgoingRequest(
+        "GET",
+        (
+            ("Accept", "text/event-stream"),
+            *session,
+            ("Last-Event-ID", "3-1"),
+            ("User-Agent", "test"),
+        ),
+    )
+    assert conversation.end() == OutgoingRequest("DELETE", (*session, ("User-Agent", "test")))
+
+
+def test_a_result_of_a_method_that_teaches_nothing_changes_nothing() -> None:
+    """Whatever members it has; nor does the answer of a client without a method."""
+    conversation = in_session("2025-11-25")
+    told = {"protocolVersion": MODERN, "supportedVersions": [MODERN]}
+    answered(conversation, modern("tools/call", name="x"), told)
+    assert conversation.version == "2025-11-25"
+    answered(conversation, modern("server/discover"), {"supportedVersions": [MODERN]})
+    reply = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {}}).encode()
+    assert headers(conversation.posted(reply)) == {"MCP-Protocol-Version": MODERN}
+
+
+def test_a_session_without_a_name_has_its_version_alone() -> None:
+    """A server need not give one; there is nothing to end then."""
+    conversation = HttpConversation("test")
+    answered(conversation, line("initialize"), {"protocolVersion": "2025-11-25"})
+    assert headers(conversation.posted(line("ping"))) == {"MCP-Protocol-Version": "2025-11-25"}
+    assert conversation.end() is None
+
+
+def test_an_error_keeps_all_but_its_id() -> None:
+    """White space and the order of members too."""
+    assert named_after(
+        b' { "error":{"code":1.0}}', ASKED
+    ) == b' { "id":"a", "error":{"code":1.0}}'.replace(b'{ "id":"a", ', b'{"id":"a", ')
+    assert named_after(b'{"error":{"code":1.0}, "id" : null }', ASKED) == (
+        b'{"error":{"code":1.0}, "id" : "a" }'
+    )

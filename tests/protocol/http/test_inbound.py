@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pytest
 
+from humanmcp.protocol.conversation.exchange import TransportFacts
 from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import (
     ELSEWHERE,
@@ -13,6 +14,7 @@ from humanmcp.protocol.http.inbound import (
     NO_KEY,
     NO_SESSION,
     ONE_HOST,
+    UNKNOWN_SESSION,
     WRONG_HOST,
     Acknowledged,
     EndWanted,
@@ -22,11 +24,15 @@ from humanmcp.protocol.http.inbound import (
     Posted,
     StreamWanted,
     bearer,
+    facts_stated_in,
+    is_stateless,
     judge_request,
+    on_one_line,
     refusal_of,
     repeated,
 )
 from humanmcp.protocol.http.outbound import EventId, event, priming
+from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.tables import versions
 
 JSON: Final = ("content-type", "application/json")
@@ -370,3 +376,209 @@ def test_the_key_is_what_follows_the_word_bearer(sent: str, key: str) -> None:
     """RFC 9110, 11.1: schemes are compared without case. No more is read than a key may have."""
     assert bearer(Headers.of([("Authorization", sent)])) == key
     assert bearer(Headers.of([("Other", sent)])) == ""
+
+
+def refused(request: HttpRequest) -> HttpRefusal:
+    """Return the refusal of a request."""
+    found = judge_request(request)
+    assert isinstance(found, HttpRefusal), found
+    return found
+
+
+EVENTS: Final = ("Accept", "text/event-stream")
+MODERN: Final = ("MCP-Protocol-Version", "2026-07-28")
+UNKNOWN: Final = ("MCP-Protocol-Version", "v" * 81)
+EVERY: Final = (("allow", "GET, POST, DELETE"),)
+KNOWN: Final = "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28"
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (HttpRequest("PUT", Headers.of([SESSION])), HttpRefusal(405, "method", headers=EVERY)),
+        (
+            HttpRequest("GET", Headers.of([MODERN, SESSION, EVENTS])),
+            HttpRefusal(405, "post only", headers=(("allow", "POST"),)),
+        ),
+        (
+            HttpRequest("GET", Headers.of([EVENTS])),
+            HttpRefusal(405, "old transport", headers=EVERY),
+        ),
+        (
+            HttpRequest("GET", Headers.of([EVENTS, ("MCP-Protocol-Version", "2025-11-25")])),
+            HttpRefusal(400, "no session"),
+        ),
+        (HttpRequest("DELETE", Headers.of([])), HttpRefusal(400, "no session")),
+        (
+            HttpRequest("DELETE", Headers.of([SESSION, UNKNOWN])),
+            HttpRefusal(400, "version", fillings=(("version", "v" * 80), ("known", KNOWN))),
+        ),
+        (
+            HttpRequest("GET", Headers.of([SESSION, ("Accept", "application/json")])),
+            HttpRefusal(406, "not accepted"),
+        ),
+        (
+            HttpRequest("GET", Headers.of([SESSION, EVENTS, ("Last-Event-ID", "")])),
+            HttpRefusal(400, "no event"),
+        ),
+        (
+            HttpRequest("POST", Headers.of([("Content-Type", "x")]), b"{}"),
+            HttpRefusal(415, "no json"),
+        ),
+        (HttpRequest("POST", Headers.of([]), b"{}"), HttpRefusal(415, "no json")),
+        (
+            post(message("ping"), ("Content-Type", "application/json")),
+            HttpRefusal(400, "twice", fillings=(("header", "Content-Type"),)),
+        ),
+        (
+            post(message("ping"), SESSION, ("Mcp-Session-Id", "t")),
+            HttpRefusal(400, "twice", fillings=(("header", "Mcp-Session-Id"),), id="1"),
+        ),
+        (post(message("ping"), ("Accept", "text/html")), HttpRefusal(406, "not accepted")),
+        (post(message("ping")), HttpRefusal(400, "no session", id="1")),
+        (post(b'{"id":7.0,"method":"x"}'), HttpRefusal(400, "no session", id="7.0")),
+        (post(b'{"method":"x"}'), HttpRefusal(400, "no session")),
+        (post(b'{"id":7,"result":{}}'), HttpRefusal(400, "no session")),
+        (post(b"{"), HttpRefusal(400, "no message", -32700)),
+        (post(b"[" * 200), HttpRefusal(400, "no message", -32700)),
+        (post(b'{"id":' + b"1" * 5000 + b"}"), HttpRefusal(400, "no message", -32700)),
+        (post(b'{"id":1}'), HttpRefusal(400, "no message", -32600)),
+        (post(b'{"id":true,"method":"x"}'), HttpRefusal(400, "no message", -32600)),
+        (post(b"7", MODERN), HttpRefusal(400, "no message", -32600)),
+        (post([message("ping")], MODERN), HttpRefusal(400, "batch")),
+        (post({"id": 1, "result": {}}, MODERN), HttpRefusal(400, "response")),
+        (
+            post(message("ping", a=[{}] * 100_001)),
+            HttpRefusal(413, "many values", fillings=(("limit", "100,000"),)),
+        ),
+    ],
+    ids=range(26),
+)
+def test_a_refusal_says_what_is_wrong_in_each_of_its_members(
+    request_: HttpRequest, expected: HttpRefusal
+) -> None:
+    """Status, sentence, code of the error, headers, what fills the sentence, id."""
+    assert refused(request_) == expected
+
+
+@pytest.mark.parametrize(
+    ("refusal_", "expected"),
+    [
+        (ONE_HOST, HttpRefusal(400, "one host")),
+        (WRONG_HOST, HttpRefusal(403, "host")),
+        (FOREIGN, HttpRefusal(403, "origin")),
+        (NO_KEY, HttpRefusal(401, "key", headers=(("www-authenticate", "Bearer"),))),
+        (ELSEWHERE, HttpRefusal(404, "path")),
+        (UNKNOWN_SESSION, HttpRefusal(404, "unknown session")),
+        (
+            repeated("authorization"),
+            HttpRefusal(400, "twice", fillings=(("header", "Authorization"),)),
+        ),
+    ],
+)
+def test_a_refusal_by_the_address_has_its_status(
+    refusal_: HttpRefusal, expected: HttpRefusal
+) -> None:
+    """401 alone asks for a key."""
+    assert refusal_ == expected
+    assert refusal_.error == -32600
+
+
+STATED: Final = {**message("tools/list", _meta=META)}
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "stateless"),
+    [
+        (STATED, [], True),
+        (STATED, [("MCP-Protocol-Version", "2025-11-25")], True),
+        (message("ping"), [MODERN], True),
+        (message("ping"), [], False),
+        (message("ping"), [("MCP-Protocol-Version", "2025-11-25")], False),
+        (message("ping"), [UNKNOWN], True),
+        (message("ping"), [UNKNOWN, SESSION], False),
+        (message("initialize"), [UNKNOWN], False),
+        (message("initialize"), [MODERN], True),
+        ([message("initialize")], [UNKNOWN], True),
+    ],
+)
+def test_the_era_of_a_request_is_told_by_its_body_or_its_header(
+    body: object, headers: list[tuple[str, str]], *, stateless: bool
+) -> None:
+    """An unknown version without a session can only be one of later."""
+    read_ = jsonrpc.read(json.dumps(body).encode())
+    assert is_stateless(read_, Headers.of(headers)) is stateless
+
+
+@pytest.mark.parametrize(
+    ("meta", "version", "error"),
+    [
+        (META, "2026-07-28", None),
+        ({**META, versions.META_VERSION: "9999-01-01"}, "2026-07-28", None),
+        ({versions.META_VERSION: "2026-07-28"}, "2026-07-28", -32602),
+        ({versions.META_CAPABILITIES: {}}, "2026-07-28", -32602),
+        ({}, "2026-07-28", -32602),
+    ],
+)
+def test_a_request_of_2026_lacks_what_its_meta_must_have(
+    meta: dict[str, object], version: str, error: int | None
+) -> None:
+    """Before its headers are looked at."""
+    call = jsonrpc.read(json.dumps(message("tools/list", _meta=meta)).encode())
+    assert isinstance(call, jsonrpc.Message)
+    stated = meta.get(versions.META_VERSION, "")
+    said = [("MCP-Protocol-Version", str(stated)), ("Mcp-Method", "tools/list")]
+    facts = facts_stated_in(call, Headers.of(said if error is None else []))
+    assert (facts.version, facts.error and facts.error["code"]) == (version, error)
+    assert facts.found == ()
+
+
+def test_a_notification_of_2026_has_the_version_that_it_states() -> None:
+    """It is not checked against its headers."""
+    notice = {"jsonrpc": "2.0", "method": "notifications/x"}
+    for params in ({}, {"_meta": {versions.META_VERSION: "x"}}, {"_meta": META}):
+        posted = judge_request(post({**notice, "params": params}, MODERN))
+        assert isinstance(posted, Posted)
+        assert posted.transport_facts == TransportFacts("2026-07-28")
+        assert not posted.opens
+
+
+def test_a_call_alone_is_compared_with_a_schema() -> None:
+    """No other request has arguments that headers repeat."""
+    asked_for = []
+
+    def schema_of(call: jsonrpc.Message) -> dict[str, Any]:
+        asked_for.append(call.method)
+        return {"properties": {"city": {"type": "string", "x-mcp-header": "City"}}}
+
+    for method, codes in (("tools/call", ["N12"]), ("tools/list", [])):
+        body = message(method, arguments={"city": "x"}, _meta=META)
+        posted = judge_request(post(body, MODERN, ("Mcp-Method", method)), schema_of)
+        assert isinstance(posted, Posted)
+        assert posted.transport_facts is not None
+        assert [one.code for one in posted.transport_facts.found] == codes
+    assert asked_for == ["tools/call"]
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        (b" \t{ } \r\n", b"{ }"),
+        (b'{\r"a": 1}', b'{"a":1}'),
+        (b"a\nb", b"ab"),
+        (b'"a\r\nb"', b'"a  b"'),
+        (b"\xff\nb\r", b"\xff b"),
+        (b"", b""),
+    ],
+)
+def test_a_body_is_one_line(body: bytes, line: bytes) -> None:
+    """A line break within a string is no JSON, and stays a place."""
+    assert on_one_line(body) == line
+
+
+def test_the_next_process_listens_where_this_one_does() -> None:
+    """By its port."""
+    assert HERE.at == "8080"
+    assert HttpAddress("127.0.0.1", 8080, outside=("https://mcp.example:1",)).authorities == (
+        HERE.authorities | {"mcp.example:1"}
+    )

@@ -2,6 +2,7 @@
 
 import re
 from itertools import pairwise
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.http.outbound import (
     COMMENT,
+    INSTEAD,
     MAKES_ROOM_AFTER,
+    ON_STREAM,
     SESSION_ENDS_AFTER,
     VISIT_ENDS_AFTER,
     EventError,
@@ -17,8 +20,10 @@ from humanmcp.protocol.http.outbound import (
     EventReader,
     HttpFault,
     ServerSentEvent,
+    UnreadBytes,
     event,
     evictable,
+    http_status_of,
     priming,
     silent,
     visitor_of,
@@ -254,3 +259,125 @@ def test_a_visitor_is_known_by_its_key_and_by_what_it_says_that_it_is() -> None:
     assert len({who, *others}) == 5
     assert re.fullmatch("[0-9a-f]{64}", who)
     assert of("x" * 9999) == of("x" * 99999)
+
+
+NO_EVENTS: Final = "\n".join(f"x: {number}" for number in range(64))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "unended", "unread"),
+    [
+        ([], b"", None),
+        ([b": comment\n", b"\n", b"data: x\n\n"], b"", None),
+        ([b"data: x\n"], b"x", "data: x"),
+        ([b"data: x\ndata: y\nid: 1\n", b"da"], b"x\ny\nda", "data: x\ndata: y\nid: 1\nda"),
+        ([b"data: x"], b"data: x", "data: x"),
+        ([b"hello\n\n"], b"", "hello"),
+        ([b"hello\n\n: x\nworld\n"], b"", "hello\nworld"),
+        ([b"hello\n\ndata: x\n\n"], b"", "hello"),
+        ([b"caf\xe9"], b"caf\xe9", "caf\ufffd"),
+        ([NO_EVENTS.encode(), b"\nmore: 1\n"], b"", NO_EVENTS),
+        ([NO_EVENTS.encode(), b"\n\nmore: 1\n\n"], b"", NO_EVENTS),
+    ],
+    ids=range(11),
+)
+def test_what_of_a_stream_made_no_event_is_known(
+    pieces: list[bytes], unended: bytes, unread: str | None
+) -> None:
+    """Of very much of it the beginning."""
+    reader = EventReader(10_000)
+    for piece in pieces:
+        list(reader.feed(piece))
+    assert reader.unended == unended
+    assert reader.unread == (None if unread is None else UnreadBytes(unread))
+    reader.begin_anew()
+    assert (reader.unended, reader.unread) == (b"", None)
+
+
+@pytest.mark.parametrize(
+    ("content", "events"),
+    [
+        (b"id: a\n\n", [ServerSentEvent(b"", "a")]),
+        (b"retry: 0\n\n", [ServerSentEvent(b"", retry=0)]),
+        (b"retry: 999999999\n\n", [ServerSentEvent(b"", retry=999_999_999)]),
+        (b"retry: 1000000000\n\n", []),
+        (b"retry: -1\n\n", []),
+        (b"event: e\n\n", []),
+        (b"id\n\n", []),
+        (b"data\n\n", [ServerSentEvent(b"")]),
+        (b"data:  x\n\n", [ServerSentEvent(b" x")]),
+        (b"data: x\nevent\n\n", [ServerSentEvent(b"x")]),
+        (b"data: x\nid: a\0\n\n", [ServerSentEvent(b"x")]),
+        (b"event: e\n\ndata: x\n\n", [ServerSentEvent(b"x")]),
+        (b"id: 1\ndata: x\n\ndata: y\n\n", [ServerSentEvent(b"x", "1"), ServerSentEvent(b"y")]),
+    ],
+)
+def test_a_blank_line_completes_an_event_of_data_an_id_or_a_pause(
+    content: bytes, events: list[ServerSentEvent]
+) -> None:
+    """What any of the three lacks is none; nothing of one event belongs to the next."""
+    assert read(content) == events
+
+
+@pytest.mark.parametrize(
+    ("fault", "instead"),
+    [
+        (Fault.UNAUTHORIZED, (401, (("www-authenticate", "Bearer"),))),
+        (Fault.REDIRECT, (307, (("location", "/mcp?once-more"),))),
+        (Fault.LOST_SESSION, (404, ())),
+    ],
+)
+def test_the_whole_head_of_what_stands_for_a_response(fault: Fault, instead: object) -> None:
+    """A client acts on it."""
+    assert HttpFault(fault).instead("/mcp") == instead
+    assert fault in INSTEAD
+
+
+def test_a_fault_of_a_stream_leaves_the_head_as_it_is() -> None:
+    """It needs a stream, and the others do not."""
+    names = {"cut-stream", "no-final-event", "event-twice", "event-without-id", "slow-drip"}
+    assert {one.value for one in ON_STREAM} == names
+    for fault in ON_STREAM:
+        assert (HttpFault(fault, 7).status(200), HttpFault(fault).headers(RIGHT)) == (200, RIGHT)
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (b'{"id":1,"error":{"code":-32601}}', 404),
+        (b'{"id":1,"error":{"code":-32600}}', 400),
+        (b'{"id":1,"error":{"code":-32021}}', 400),
+        (b'{"id":1,"error":{"code":-32603}}', 200),
+        (b'{"id":1,"error":{"code":"-32601"}}', 200),
+        (b'{"id":1,"error":7}', 200),
+        (b'{"id":1,"result":{"error":{"code":-32601}}}', 200),
+        (b'{"id":1,"result":{}}', 200),
+        (b'{"error"', 200),
+    ],
+)
+def test_only_an_error_of_2026_has_a_status(line: bytes, status: int) -> None:
+    """A line may be wrong on purpose."""
+    assert http_status_of(line, "2026-07-28") == status
+    assert http_status_of(line, "2025-11-25") == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("0-0", EventId(0, 0)),
+        ("9" * 16 + "-1", EventId(9_999_999_999_999_999, 1)),
+        ("9" * 17 + "-1", None),
+        ("1-" + "9" * 17, None),
+        ("1-1\n", None),
+    ],
+)
+def test_an_event_id_has_two_numbers_of_at_most_sixteen_digits(
+    text: str, found: EventId | None
+) -> None:
+    """A client sends back what it was given."""
+    assert EventId.read(text) == found
+
+
+def test_a_stream_begins_with_an_id_and_perhaps_a_pause() -> None:
+    """And with no message."""
+    assert priming(EventId(3, 0)) == b"id: 3-0\ndata: \n\n"

@@ -10,6 +10,7 @@ from humanmcp.protocol.http.client import (
     OutgoingRequest,
     calls_in,
     cut_part,
+    event_part,
     exchanges_in,
     head_of,
     is_beside,
@@ -17,7 +18,7 @@ from humanmcp.protocol.http.client import (
     part_in,
     part_in_words,
 )
-from humanmcp.protocol.http.outbound import ServerSentEvent
+from humanmcp.protocol.http.outbound import ServerSentEvent, UnreadBytes
 
 CALL = b'{"jsonrpc":"2.0","id":"a","method":"tools/call"}'
 NOTICE = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -165,3 +166,46 @@ def test_a_request_of_several_messages_names_them_all() -> None:
     batch = b"[" + CALL + b",7," + NOTICE + b"]"
     said = json.loads(part_as_json(1, ASKED._replace(body=batch)))
     assert said["carries"] == '"a" tools/call, notifications/initialized'
+
+
+def test_bytes_that_make_no_event_are_recorded_as_they_are() -> None:
+    """They stand alone in a list."""
+    part = part_as_json(2, UnreadBytes("x: 良"))
+    assert part == '{"call":2,"unread":"x: 良"}'
+    assert not is_beside(part_in(frame(part)))
+    assert part_in_words(frame(part)) == "HTTP 2 <- bytes that make no event: x: 良"
+    assert cut_part(3, "server") == '{"call":3,"cut":"server"}'
+    assert event_part(4, "") == '{"call":4,"event":"message","id":""}'
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ('{"method":"GET","url":"u"}', "HTTP None -> GET u"),
+        ('{"call":5,"status":200,"reason":"OK "}', "HTTP 5 <- 200 OK"),
+        ('{"call":5,"event":"e","id":7}', "HTTP 5 <- event 7"),
+        ('{"call":5,"method":"GET","status":200,"cut":"client"}', "HTTP 5 -> GET "),
+        ('{"call":5,"status":200,"cut":"client","unread":"x"}', "HTTP 5 <- 200"),
+        ('{"call":5,"cut":"client","unread":"x"}', "HTTP 5 -- hung up by the client"),
+    ],
+)
+def test_a_part_is_what_its_first_known_member_says(part: str, words: str) -> None:
+    """An edited transcript may hold several."""
+    assert part_in_words(frame(part)) == words
+
+
+@pytest.mark.parametrize(
+    ("part", "beside"),
+    [
+        ('{"method":"GET","carries":""}', False),
+        ('{"method":"GET"}', False),
+        ('{"method":"POST","carries":"1 ping"}', True),
+        ('{"method":"POST","carries":"1 ping","cut":"client"}', False),
+        ('{"method":"POST","carries":"1 ping","unread":"x"}', False),
+        ('{"status":200}', True),
+        ("{}", False),
+    ],
+)
+def test_a_part_that_only_adds_to_a_line_is_beside_it(part: str, *, beside: bool) -> None:
+    """What a list would not show otherwise is shown itself."""
+    assert is_beside(part_in(frame(part))) is beside
