@@ -497,7 +497,7 @@ def test_tools_may_be_called_as_tasks_unless_they_are_for_approvals() -> None:
     """A tool that says so itself keeps its own word; 2026-07-28 has no such member."""
     own = {"name": "own", "execution": {"taskSupport": "required"}}
     approve = {"name": "approve", "_meta": {"humanmcp/kind": "approval"}}
-    tools = [{"name": "ask_human_result", "title": "x"}, {"name": "a"}, own, approve]
+    tools: list[dict[str, Any]] = [{"name": "ask_human_result"}, {"name": "a"}, own, approve]
     result_tool = dict(parking.RESULT_TOOL)
     optional = {"execution": {"taskSupport": "optional"}, "name": "a"}
     assert parking.with_result_tool(tools, OLD) == (optional, own, approve, result_tool)

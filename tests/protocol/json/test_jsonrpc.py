@@ -1,6 +1,7 @@
 """Lines of JSON-RPC: read, cut off, and shown to people."""
 
 import json
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -9,11 +10,15 @@ from hypothesis import strategies as st
 from humanmcp.protocol.json import jsonrpc, undecoded
 from humanmcp.protocol.json.encodings import half_characters
 from humanmcp.protocol.json.jsonrpc import (
+    AmbiguousError,
     Batch,
+    Flaw,
     Kind,
     Malformed,
     Message,
+    RequestId,
     compact,
+    decode_once,
     deeper_than,
     item_spans,
     items_in,
@@ -485,3 +490,255 @@ def test_an_error_and_a_notification_keep_what_is_written() -> None:
     assert jsonrpc.error_line("7.0", -32601, "東") == error
     notice = '{"jsonrpc":"2.0","method":"m","params":{"a":1.0}}'
     assert jsonrpc.notice_line("m", '{"a":1.0}') == notice
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "answers"),
+    [
+        (7, 7, True),
+        (7, 8, False),
+        ("7", 7, True),
+        ("8", 7, False),
+        ("07", 7, False),
+        (7, "7", False),
+        ("7", "7", True),
+        ("1.0", 1.0, False),
+        (1.0, 1, True),
+    ],
+)
+def test_an_id_answers_its_own_and_the_number_that_it_shows(
+    own: str | float, asked: str | float, *, answers: bool
+) -> None:
+    """SDKs make a number of a text, and never a text of a number."""
+    assert RequestId("", own).answers(RequestId("", asked)) is answers
+
+
+def test_an_id_of_our_own_is_written_as_json() -> None:
+    """With its value."""
+    assert RequestId.of(7) == RequestId("7", 7)
+    assert RequestId.of('é"') == RequestId('"é\\""', 'é"')
+
+
+PARSED: Final = RequestId("3", 3)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (b"\xff", Malformed(b"\xff", Flaw.NOT_UTF8, (("byte", "1"),))),
+        (b"ab\xc3", Malformed(b"ab\xc3", Flaw.NOT_UTF8, (("byte", "3"),))),
+        (b'{"a":}', Malformed(b'{"a":}', Flaw.NOT_JSON, (("column", "6"),))),
+        (b"", Malformed(b"", Flaw.NOT_JSON, (("column", "1"),))),
+        (b"[" * 129, Malformed(b"[" * 129, Flaw.TOO_DEEP, (("limit", "128"),))),
+        (b"[" * 128, Malformed(b"[" * 128, Flaw.NOT_JSON, (("column", "129"),))),
+        (b"1" * 5000, Malformed(b"1" * 5000, Flaw.LONG_NUMBER)),
+        (b"null", Malformed(b"null", Flaw.NO_OBJECT, (("got", "null"),))),
+        (b"\xef\xbb\xbf7\r", Malformed(b"7", Flaw.NO_OBJECT, (("got", "number"),))),
+        (b"7\r\r", Malformed(b"7\r", Flaw.NO_OBJECT, (("got", "number"),))),
+        (b" [ ] ", Malformed(b" [ ] ", Flaw.NO_MESSAGE)),
+        (b'{"id":3}', Malformed(b'{"id":3}', Flaw.NO_MESSAGE, id=PARSED)),
+        (b'{"id":null}', Malformed(b'{"id":null}', Flaw.NO_MESSAGE)),
+        (b'{"method":1}', Malformed(b'{"method":1}', Flaw.NO_MESSAGE)),
+        (b'{"result":1}', Malformed(b'{"result":1}', Flaw.ID_MISSING)),
+        (
+            b'{"id":null,"result":1}',
+            Malformed(b'{"id":null,"result":1}', Flaw.ID_MALFORMED, (("got", "null"),)),
+        ),
+        (
+            b'{"id":[],"error":1}',
+            Malformed(b'{"id":[],"error":1}', Flaw.ID_MALFORMED, (("got", "list"),)),
+        ),
+        (
+            b'{"id":1.5,"method":"m"}',
+            Malformed(b'{"id":1.5,"method":"m"}', Flaw.ID_MALFORMED, (("got", "number"),)),
+        ),
+    ],
+    ids=range(18),
+)
+def test_what_is_no_message_is_told_with_its_place_and_its_type(
+    line: bytes, found: Malformed
+) -> None:
+    """Each fills the sentence; what is left out fills nothing."""
+    assert read(line) == found
+
+
+@pytest.mark.parametrize(("count", "is_batch"), [(1, True), (100, True), (101, False)])
+def test_a_batch_has_at_most_a_hundred_messages(count: int, *, is_batch: bool) -> None:
+    """A longer one would keep others waiting."""
+    text = f"[{','.join(['7'] * count)}]"
+    found = read(text.encode())
+    if is_batch:
+        item = Malformed(b"7", Flaw.NO_OBJECT, (("got", "number"),))
+        assert found == Batch(text, (item,) * count)
+    else:
+        assert found == Malformed(text.encode(), Flaw.LONG_BATCH, (("limit", "100"),))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"a":1,"a":1}', "twice"),
+        ('[{"b":{"a":1,"a":2}}]', "twice"),
+        ("NaN", "number"),
+        ("-Infinity", "number"),
+        ("[1e400]", "number"),
+        ("-1e400", "number"),
+    ],
+)
+def test_json_with_two_meanings_has_a_code(text: str, reason: str) -> None:
+    """Of a name, or of a number."""
+    with pytest.raises(AmbiguousError) as error:
+        decode_once(text)
+    assert error.value.args == (reason,)
+    assert decode_once('{"a":[1.5,-1e300,7],"b":{"a":null}}') == {
+        "a": [1.5, -1e300, 7],
+        "b": {"a": None},
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "method", "params", "meta"),
+    [
+        ('{"method":"m","params":{"_meta":{"a":1}}}', "m", {"_meta": {"a": 1}}, {"a": 1}),
+        ('{"method":"m","params":[1]}', "m", {}, {}),
+        ('{"method":"m","params":{"_meta":7}}', "m", {"_meta": 7}, {}),
+        ('{"id":1,"result":{"_meta":{}}}', "", {}, {}),
+        ('{"error":7}', "", {}, {}),
+    ],
+)
+def test_what_a_message_lacks_is_empty(
+    line: str, method: str, params: object, meta: object
+) -> None:
+    """Also where something else is in its place."""
+    found = message(line)
+    assert (found.method, found.params, found.meta) == (method, params, meta)
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "end"),
+    [
+        ("[]", 0, 2),
+        ('{"]":[{}]} ]', 0, 10),
+        ("[[]", 0, -1),
+        ('["]', 0, -1),
+        ("[]]", 1, -1),
+        ("a[ ]", 0, 1),
+        ("", 0, -1),
+    ],
+)
+def test_brackets_are_closed_somewhere_or_nowhere(text: str, at: int, end: int) -> None:
+    """A string that never ends hides all that follows."""
+    assert jsonrpc.closed_at(text, at) == end
+
+
+@pytest.mark.parametrize("limit", [2, 3, 8, 128])
+@pytest.mark.parametrize("more", [-1, 0, 1])
+@pytest.mark.parametrize(
+    "around",
+    ["{}", '"\\""{}', '["{{"]{}', "[]{{}}[][][]{}"],
+)
+def test_the_depth_of_brackets_is_exact(limit: int, more: int, around: str) -> None:
+    """Whatever stands before them, and in whatever order they come."""
+    depth = limit + more
+    for opens, closes in (("[", "]"), ("[{"[depth % 2], "]}"[depth % 2]), ("[", "")):
+        text = around.format(opens * depth + closes * depth)
+        assert deeper_than(text, limit) is (more > 0), text[:40]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a":1}', {"a": 1}),
+        (b'{"a":1}', {"a": 1}),
+        ("[]", {}),
+        ("{", {}),
+        (b"\xff", {}),
+        ("[" * 200_000, {}),
+    ],
+    ids=range(6),
+)
+def test_an_object_is_read_or_empty(text: str | bytes, found: object) -> None:
+    """Whatever a line holds."""
+    assert jsonrpc.object_in(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a" : [1 ,2] , "b":{"c":1.0}, "a":7}', {"a": "7", "b": '{"c":1.0}'}),
+        (' { "\\u0061":1}', {"a": "1"}),
+        ("[1]", {}),
+        ("", {}),
+    ],
+)
+def test_members_are_read_as_they_are_written(text: str, found: dict[str, str]) -> None:
+    """The last of a name counts; a name is what it means."""
+    assert jsonrpc.parts_of(text) == found
+    assert member(text, "b", "c") == ("1.0" if "b" in found else None)
+    assert member(text) == text
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "found"),
+    [
+        ('{"id":7,"method":"m","params":{', "", {"id": "7", "method": '"m"'}),
+        (' { "jsonrpc" : "2.0" , "id" : "a" , "x', "", {"id": '"a"'}),
+        ('{"id":7', "", {}),
+        ('{"id":7,', "", {"id": "7"}),
+        ('{"id":null,"method":["m"],"x":', "", {}),
+        ('["id",7,', "", {}),
+        ("", '},"id":7,"method":"m"}', {"id": "7", "method": '"m"'}),
+        ('{"id":1,"x":', '},"id":7}', {"id": "1"}),
+        (
+            '{"method":"a","x":',
+            '}, "id" : -7 , "jsonrpc":"2.0" } \r',
+            {"method": '"a"', "id": "-7", "jsonrpc": '"2.0"'},
+        ),
+    ],
+)
+def test_the_ends_of_a_line_show_its_id_and_method(
+    first: str, last: str, found: dict[str, str]
+) -> None:
+    """What is complete there, and what the beginning says first."""
+    assert undecoded.at_the_ends(first.encode(), last.encode()) == found
+
+
+def test_what_stands_for_a_long_line_says_how_long_it_was() -> None:
+    """Word for word."""
+    told = '"5000 bytes: only the method and the id of this line were kept"'
+    made = stand_in(b'{"id":7,"method":"m","params":{', b"", 5000)
+    params = f'{{"_meta":{{"humanmcp/too-long":{told}}}}}'
+    assert made == f'{{"jsonrpc":"2.0","id":7,"method":"m","params":{params}}}'.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "waiting", "answered"),
+    [
+        ("{'id': 7, 'result': {}", ["7", "8"], {"7"}),
+        ('{\\"id\\":"a"}', ['"a"', "7"], {'"a"'}),
+        ("{id: -7}", ["-7"], {"-7"}),
+        ('{"id":9}', ["7"], set()),
+        ('"result"', ["7"], {"7"}),
+        ('"error":', ["7"], {"7"}),
+        ('"result"', ["7", "8"], set()),
+        ('"result"', [], set()),
+        ('{"method"', ["7"], set()),
+        ('{\0"\0i\0d\0"\0:\0007', ["7"], {"7"}),
+    ],
+)
+def test_a_line_that_cannot_be_read_seems_to_answer_what_it_names(
+    text: str, waiting: list[str], answered: set[str]
+) -> None:
+    """Or the only request that waits, where it looks like an answer."""
+    assert undecoded.answered_in(text, waiting) == answered
+
+
+def test_a_message_is_large_from_one_more_on() -> None:
+    """Of characters, and of values."""
+    assert not undecoded.is_large(" " * undecoded.LARGEST)
+    assert undecoded.is_large(" " * (undecoded.LARGEST + 1))
+    most = undecoded.MOST_VALUES
+    assert not undecoded.has_many_values("[" * most)
+    assert undecoded.has_many_values("," * (most + 1))
+    assert not undecoded.has_many_values(f'{"[" * most}"{"," * 9}"')
+    assert undecoded.has_many_values(f'{"{" * most}",",')

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.json.jsonrpc import compact
-from humanmcp.protocol.json.spelling import alike, slips
+from humanmcp.protocol.json.spelling import alike, meant_by, slips
 from humanmcp.protocol.json.tree import (
     DEEPEST_INDENT,
     array_at,
@@ -187,3 +187,90 @@ def test_a_word_of_more_than_64_letters_is_compared_with_none() -> None:
     """It costs more than it says."""
     assert alike("a" * 64, ("a" * 64,)) == "a" * 64
     assert alike("a" * 65, ("a" * 65,)) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("ab", None),
+        ("a", None),
+        ("url", "uri"),
+        ("rui", "uri"),
+        ("urlx", None),
+        ("mimeTyp", "mimeType"),
+        ("mimTyp", "mimeType"),
+        ("mmTyp", None),
+        ("messages", "message"),
+        ("s", None),
+        ("\uff4d\uff45\uff53\uff53\uff41\uff47\uff45", "message"),
+        ("mess-age", "message"),
+        (["uri"], None),
+        (7, None),
+    ],
+)
+def test_a_slip_counts_by_the_length_of_the_word(typed: object, meant: str | None) -> None:
+    """None in two letters, one in three to seven, two in eight."""
+    known = [7, None, "xy", "", "uri", "message", "mimeType"]
+    assert alike(typed, known) == meant
+
+
+def test_of_words_that_are_near_the_nearest_is_meant_and_then_the_first() -> None:
+    """One slip before two."""
+    assert alike("protocols", ["prototype", "protocol"]) == "protocol"
+    assert alike("abcdefgx", ["abcdefxy", "abcdefgh"]) == "abcdefgh"
+    assert alike("cat", ["bat", "hat"]) == "bat"
+    assert alike("cat", ["bat", "CAT"]) == "CAT"
+
+
+@pytest.mark.parametrize(
+    ("missing", "typed", "meant"),
+    [
+        ("resourceTemplates", ["x", "templates"], "templates"),
+        ("uri", ["resourceUri"], "resourceUri"),
+        ("supportedVersions", ["protocol_version"], "protocol_version"),
+        ("supportedVersions", ["versioned"], None),
+        ("name", ["na"], None),
+        ("name", ["nam"], "nam"),
+        ("content", ["x", "contents", "con"], "contents"),
+        ("content", ["x", "y"], None),
+        ("content", [], None),
+    ],
+)
+def test_a_name_in_the_place_of_a_missing_one_may_be_a_part_of_it(
+    missing: str, typed: list[str], meant: str | None
+) -> None:
+    """Or may end in its last word: a near one before these."""
+    assert meant_by(missing, typed) == meant
+
+
+@pytest.mark.parametrize(
+    ("step", "found"),
+    [("9" * 9, "none"), ("9" * 10, "none"), (0, "a"), ("0", "a"), ("00", "none"), ("+0", "none")],
+)
+def test_a_step_is_an_index_of_digits(step: str | int, found: str) -> None:
+    """Without a sign or a zero before it."""
+    assert follow(["a"], step, missing="none") == found
+    assert follow({"0": "b"}, step, missing="none") == ("b" if step == "0" else "none")
+
+
+def test_a_half_character_alone_is_replaced_and_others_stay() -> None:
+    """In a name as in a value."""
+    assert well_formed(["é", "\udc00a\ud800", True]) == ["é", "\ufffda\ufffd", True]
+    assert pointer(["a/b", "~1", 0, ""]) == "/a~1b/~01/0/"
+
+
+@pytest.mark.parametrize(
+    ("text", "laid_out"),
+    [
+        ("]", "\n]"),
+        ('{"a"', '{\n  "a"'),
+        ("[1,", "[\n  1,\n  "),
+        ("{]", "{\n  \n]"),
+        ("[}", "[\n  \n}"),
+        ("[[]]", "[\n  []\n]"),
+        ('a b "', "ab"),
+    ],
+)
+def test_what_is_no_json_is_laid_out_as_far_as_it_goes(text: str, laid_out: str) -> None:
+    """A person sees what came."""
+    assert pretty(text) == laid_out
