@@ -183,7 +183,7 @@ class Mismatch(NamedTuple):
     @property
     def message(self) -> str:
         """The text of the JSON-RPC error, for the developer of the client."""
-        where = ".".join(str(step) for step in self.at) or "the body"
+        where = ".".join(str(step) for step in self.at)
         said = {
             kinds.missing_header: f"is missing, and {where} is there",
             kinds.wrong_header: f"does not match {where}",

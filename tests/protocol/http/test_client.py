@@ -423,6 +423,12 @@ def test_a_result_of_a_method_that_teaches_nothing_changes_nothing() -> None:
     assert headers(conversation.posted(reply)) == {"MCP-Protocol-Version": MODERN}
 
 
+def test_a_handshake_within_a_session_begins_another_one() -> None:
+    """It names neither the session nor its version."""
+    assert headers(in_session("2025-11-25").posted(line("initialize"))) == {}
+    assert headers(in_session("2025-11-25").posted(modern("initialize"))) == {}
+
+
 def test_a_session_without_a_name_has_its_version_alone() -> None:
     """A server need not give one; there is nothing to end then."""
     conversation = HttpConversation("test")

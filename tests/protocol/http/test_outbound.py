@@ -309,6 +309,7 @@ def test_what_of_a_stream_made_no_event_is_known(
         (b"data: x\nevent\n\n", [ServerSentEvent(b"x")]),
         (b"data: x\nid: a\0\n\n", [ServerSentEvent(b"x")]),
         (b"event: e\n\ndata: x\n\n", [ServerSentEvent(b"x")]),
+        (b"data: x\n\xef\xbb\xbfdata: y\n\n", [ServerSentEvent(b"x")]),
         (b"id: 1\ndata: x\n\ndata: y\n\n", [ServerSentEvent(b"x", "1"), ServerSentEvent(b"y")]),
     ],
 )

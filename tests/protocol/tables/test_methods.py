@@ -1,7 +1,9 @@
 """The table of methods and of protocol versions."""
 
+import json
 import tomllib
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -161,3 +163,179 @@ def test_a_modern_request_states_its_version_itself() -> None:
     assert isinstance(plain, Message)
     assert versions.stated_in(modern) == "2026-07-28"
     assert versions.stated_in(plain) is None
+
+
+def request_of(method: str, **params: object) -> Message:
+    """Make a request."""
+    found = read(json.dumps({"id": 1, "method": method, "params": params}).encode())
+    assert isinstance(found, Message)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "declared", "lacks"),
+    [
+        ("roots/list", {}, {}, "roots"),
+        ("roots/list", {}, {"roots": {}}, ""),
+        ("ping", {}, {}, ""),
+        ("tools/list", {}, {}, ""),
+        ("no/such", {}, {}, ""),
+        ("notifications/message", {}, {}, ""),
+        ("sampling/createMessage", {}, {"roots": {}}, "sampling"),
+        ("sampling/createMessage", {"messages": []}, {"sampling": {}}, ""),
+        ("sampling/createMessage", {"tools": []}, {"sampling": {}}, "sampling.tools"),
+        ("sampling/createMessage", {"toolChoice": {}}, {"sampling": {"x": 1}}, "sampling.tools"),
+        ("sampling/createMessage", {"tools": []}, {"sampling": {"tools": {}}}, ""),
+        ("sampling/createMessage", {"tools": []}, {"sampling": True}, "sampling.tools"),
+        ("sampling/createMessage", ["tools"], {"sampling": {}}, ""),
+        ("elicitation/create", {}, {}, "elicitation"),
+        ("elicitation/create", {}, {"elicitation": {}}, ""),
+        ("elicitation/create", {"mode": "form"}, {"elicitation": {}}, ""),
+        ("elicitation/create", {"mode": "url"}, {"elicitation": {}}, "elicitation.url"),
+        ("elicitation/create", {"mode": "url"}, {"elicitation": {"url": {}}}, ""),
+        ("elicitation/create", {}, {"elicitation": {"url": {}}}, "elicitation.form"),
+        ("elicitation/create", {"mode": "url"}, {"elicitation": 7}, "elicitation.url"),
+        ("elicitation/create", {"mode": "x"}, {"elicitation": {}}, ""),
+        ("elicitation/create", {"tools": []}, {"elicitation": {}}, ""),
+        ("elicitation/create", None, {"elicitation": {}}, ""),
+    ],
+)
+def test_a_request_to_a_client_needs_what_the_client_declares(
+    method: str, params: object, declared: dict[str, object], lacks: str
+) -> None:
+    """Word for word as the message says it."""
+    assert methods.undeclared(method, params, declared) == lacks
+
+
+VERSION, CAPABILITIES = versions.META_VERSION, versions.META_CAPABILITIES
+META: Final = {VERSION: "2026-07-28", CAPABILITIES: {}}
+HAS_TASKS: Final = {
+    **META,
+    CAPABILITIES: {"extensions": {"io.modelcontextprotocol/tasks": {}}},
+}
+NEEDS_TASKS: Final = {
+    "code": -32021,
+    "message": "The client has not declared io.modelcontextprotocol/tasks",
+    "data": {"requiredCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "refused"),
+    [
+        ("tools/list", {"_meta": META}, None),
+        (
+            "tools/list",
+            {"_meta": {CAPABILITIES: {}}},
+            {"code": -32602, "message": f"Invalid params: _meta lacks {VERSION}"},
+        ),
+        (
+            "tasks/get",
+            {"_meta": {VERSION: "2026-07-28"}},
+            {"code": -32602, "message": f"Invalid params: _meta lacks {CAPABILITIES}"},
+        ),
+        ("ping", {}, None),
+        ("no/such", {}, None),
+        ("roots/list", {}, None),
+        ("tasks/get", {"_meta": META}, NEEDS_TASKS),
+        ("tasks/get", {"_meta": HAS_TASKS}, None),
+        ("tasks/result", {"_meta": META}, None),
+        ("subscriptions/listen", {"_meta": META, "notifications": {"taskIds": []}}, NEEDS_TASKS),
+        ("subscriptions/listen", {"_meta": META, "notifications": {"x": ["taskIds"]}}, None),
+        ("subscriptions/listen", {"_meta": META, "notifications": ["taskIds"]}, None),
+        ("subscriptions/listen", {"_meta": HAS_TASKS, "notifications": {"taskIds": []}}, None),
+        ("tools/list", {"_meta": META, "notifications": {"taskIds": []}}, None),
+    ],
+)
+def test_a_request_of_2026_that_lacks_something_is_refused_with_its_name(
+    method: str, params: dict[str, object], refused: object
+) -> None:
+    """An earlier version needs none of it."""
+    assert methods.refusal(request_of(method, **params), "2026-07-28") == refused
+    assert methods.refusal(request_of(method, **params), "2025-11-25") is None
+
+
+@pytest.mark.parametrize(
+    ("method", "direction", "listed"),
+    [
+        ("ping", MethodDirection.BOTH, "xxxx-"),
+        ("tools/list", MethodDirection.TO_SERVER, "xxxxx"),
+        ("roots/list", MethodDirection.TO_CLIENT, "xxxx-"),
+        ("tasks/get", MethodDirection.BOTH, "---xx"),
+        ("notifications/progress", MethodDirection.BOTH, "xxxxx"),
+        ("notifications/tasks", MethodDirection.TO_CLIENT, "----x"),
+        ("no/such", MethodDirection.TO_CLIENT, "-----"),
+    ],
+)
+def test_a_method_goes_one_way_or_both_in_its_versions(
+    method: str, direction: MethodDirection, listed: str
+) -> None:
+    """A version counts in which either side sends it."""
+    record = methods.of(method)
+    assert record.direction is direction
+    have = tuple(one for one, mark in zip(versions.ALL, listed, strict=True) if mark == "x")
+    assert record.versions == have
+    assert tuple(one for one in versions.ALL if record.is_in(one)) == have
+
+
+@pytest.mark.parametrize(
+    ("method", "version", "address"),
+    [
+        ("tasks/get", "2025-11-25", "specification/2025-11-25/basic/utilities/tasks"),
+        ("tasks/get", "2026-07-28", "extensions/tasks/overview"),
+        ("tasks/x", "2026-07-28", "extensions/tasks/overview"),
+        ("tools/x", "2025-06-18", "specification/2025-06-18/server/tools"),
+        ("notifications/x", "2025-06-18", "specification/2025-06-18/basic"),
+        ("x", "2025-06-18", "specification/2025-06-18/basic"),
+        ("initialize", "2025-11-25", "specification/2025-11-25/basic/lifecycle"),
+        ("initialize", "2026-07-28", "specification/2026-07-28/basic/versioning"),
+        ("skills/get", "2026-07-28", "seps/2640-skills-extension"),
+    ],
+)
+def test_a_page_changes_with_the_version(method: str, version: str, address: str) -> None:
+    """An unknown method has the page of those that begin like it."""
+    assert methods.page(method, version) == f"https://modelcontextprotocol.io/{address}"
+
+
+@pytest.mark.parametrize(
+    ("method", "version", "result"),
+    [
+        ("tasks/cancel", "2025-11-25", "TaskResult"),
+        ("tasks/cancel", "2026-07-28", "TaskAcknowledged"),
+        ("tools/call", "2026-07-28", "CallToolResult"),
+        ("notifications/progress", "2025-11-25", ""),
+    ],
+)
+def test_a_result_changes_with_the_version(method: str, version: str, result: str) -> None:
+    """The object that a check looks up."""
+    assert methods.of(method).result_in(version) == result
+
+
+def test_a_record_is_of_a_request_or_of_a_notification() -> None:
+    """A name of the one is unknown as the other."""
+    assert methods.named("ping", is_request=True).name == "ping"
+    assert methods.named("ping", is_request=False).name == ""
+    assert methods.named("notifications/progress", is_request=False).to_client == versions.ALL
+    assert methods.named("notifications/progress", is_request=True).name == ""
+    assert methods.has_request("ping", "2025-11-25")
+    assert not methods.has_request("ping", "2026-07-28")
+    assert not methods.has_request("notifications/progress", "2025-11-25")
+    assert not methods.has_request("roots/list", "2025-11-25")
+
+
+@pytest.mark.parametrize(
+    ("meta", "stated", "unserved"),
+    [
+        ({}, None, None),
+        ({VERSION: 7}, None, None),
+        ({VERSION: "2026-07-28"}, "2026-07-28", None),
+        ({VERSION: "2025-11-25"}, "2025-11-25", "2025-11-25"),
+        ({VERSION: ""}, "", ""),
+    ],
+)
+def test_a_version_that_a_request_states_is_served_or_not(
+    meta: dict[str, object], stated: str | None, unserved: str | None
+) -> None:
+    """Only those without a handshake can be stated."""
+    request = request_of("ping", _meta=meta)
+    assert (versions.stated_in(request), versions.unserved_in(request)) == (stated, unserved)

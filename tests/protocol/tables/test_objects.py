@@ -1,13 +1,14 @@
 """The table of objects, their examples, and the schemas that are made of it."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from humanmcp.protocol.json.spelling import alike
 from humanmcp.protocol.tables import examples, methods, types, versions
 from humanmcp.protocol.tables.examples import example_of
+from humanmcp.protocol.tables.faults import Fault
 from humanmcp.protocol.tables.objects import (
     SHAPES,
 )
@@ -213,3 +214,214 @@ _BOOLEAN = {"type": "boolean"}
 def test_a_kind_of_value_is_described(kind: types.Kind, schema: dict[str, Any]) -> None:
     """As JSON Schema has it: an editor offers `true` and `false`, and brackets, by the type."""
     assert Schemas(versions.R2025_11).of(kind) == schema
+
+
+TASK_DATES: Final = {"createdAt", "lastUpdatedAt"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "usual", "value"),
+    [
+        (types.TEXT, False, "…"),
+        (types.WHOLE, False, "…"),
+        (OneOf(("b", "a")), False, "b"),
+        (ListOf(OneOf(("b", "a"))), False, ["b"]),
+        (types.MapOf(types.TEXT), False, {}),
+        (types.OneOrMany(OneOf(("b",)), R2025_11, types.TEXT), False, "b"),
+        (types.OrNull(types.TEXT), False, "…"),
+        ("Root", False, {"uri": "file:///home/me"}),
+    ],
+)
+def test_the_example_of_a_kind_is_small(kind: types.Kind, value: object, *, usual: bool) -> None:
+    """What a fix puts in."""
+    found = example_of(kind, R2025_11, usual=usual)
+    assert found == value or (kind == "Root" and set(found) == {"uri"})
+
+
+@pytest.mark.parametrize(
+    ("whole", "kind", "version", "dated"),
+    [
+        ({"a": 1}, "CallToolResult", R2025_11, {"a": 1}),
+        ({"a": 1}, "no such", R2026_07, {"a": 1}),
+        ({"a": 1}, "Tool", R2026_07, {"a": 1}),
+        (
+            {"a": 1, "_meta": {"m": 2, "x": 1}},
+            "CallToolResult",
+            R2026_07,
+            {"resultType": "complete", "a": 1, "_meta": {"m": 2, "n": 3, "x": 1}},
+        ),
+        (
+            {},
+            "ListToolsResult",
+            R2026_07,
+            {
+                "resultType": "complete",
+                "_meta": {"m": 1, "n": 3},
+                "ttlMs": 0,
+                "cacheScope": "private",
+            },
+        ),
+        (
+            {"ttlMs": 5, "cacheScope": "public"},
+            "ListToolsResult",
+            R2026_07,
+            {
+                "resultType": "complete",
+                "_meta": {"m": 1, "n": 3},
+                "ttlMs": 5,
+                "cacheScope": "public",
+            },
+        ),
+        (
+            {"resultType": "input_required"},
+            "ReadResourceResult",
+            R2026_07,
+            {"resultType": "input_required", "_meta": {"m": 1, "n": 3}},
+        ),
+    ],
+)
+def test_a_result_of_2026_has_what_each_of_them_has(
+    whole: dict[str, Any], kind: str, version: str, dated: dict[str, Any]
+) -> None:
+    """What it says itself stays."""
+    assert examples.dated(whole, kind, version, {"m": 1, "n": 3}) == dated
+
+
+@pytest.mark.parametrize(
+    ("method", "version", "names"),
+    [
+        ("tools/call", R2024_11, {"unknown_tool"}),
+        ("initialize", R2024_11, {"unsupported_protocol_version_initialize"}),
+        ("tools/list", R2025_11, {"invalid_cursor", "url_elicitation_required"}),
+        ("resources/read", R2025_11, {"resource_not_found", "url_elicitation_required"}),
+        (
+            "prompts/get",
+            R2026_07,
+            {"unknown_prompt", "unsupported_protocol_version", "missing_client_capability"},
+        ),
+        ("ping", R2024_11, set()),
+    ],
+)
+def test_each_method_has_the_errors_of_its_version(
+    method: str, version: str, names: set[str]
+) -> None:
+    """Beside those that may answer anything."""
+    anything = {
+        *("method_not_found", "invalid_params", "invalid_request", "internal_error"),
+        *("declined_by_person", "nobody_answered"),
+    }
+    assert set(examples.errors(method, version)) == names | anything
+
+
+def test_a_resource_that_is_not_there_has_the_code_of_its_version() -> None:
+    """-32602 since 2026-07-28."""
+    codes = {
+        version: examples.errors("resources/read", version)["resource_not_found"]
+        for version in (R2024_11, R2025_11, R2026_07)
+    }
+    assert [one["code"] for one in codes.values()] == [-32002, -32002, -32602]
+    data = {"uri": ""}
+    assert codes[R2024_11] == {"code": -32002, "message": "Resource not found", "data": data}
+    error = examples.errors("ping", R2024_11)["declined_by_person"]
+    assert error == {"code": 1, "message": "The person declined to answer this request"}
+
+
+@pytest.mark.parametrize(
+    ("method", "version", "names"),
+    [
+        ("roots/list", R2025_11, ["typical", "empty"]),
+        ("prompts/get", R2025_11, ["typical", "minimal", "empty"]),
+        (
+            "prompts/get",
+            R2026_07,
+            [
+                *("typical", "minimal", "empty", "input_required_form", "input_required_url"),
+                *("input_required_sampling", "input_required_roots"),
+                "input_required_state_only",
+            ],
+        ),
+        ("ping", R2025_11, ["minimal"]),
+        ("ping", R2026_07, ["minimal"]),
+        ("notifications/progress", R2025_11, []),
+        ("tasks/get", R2025_11, ["typical"]),
+        ("tasks/get", R2026_07, ["typical", "completed", "failed"]),
+        (
+            "tools/call",
+            R2024_11,
+            [
+                *("typical", "minimal", "text", "tool_error", "declined"),
+                *("image", "embedded_resource", "embedded_blob"),
+            ],
+        ),
+    ],
+)
+def test_a_draft_starts_from_one_of_the_results_of_its_version(
+    method: str, version: str, names: list[str]
+) -> None:
+    """The usual one first."""
+    assert [name for name, _ in examples.each_result(method, version)] == names
+
+
+def test_a_call_may_be_answered_with_a_task_since_there_are_tasks() -> None:
+    """In the way of each version; a question has the server's name."""
+    old = dict(examples.each_result("tools/call", R2025_11))["task"]
+    new = dict(examples.each_result("tools/call", R2026_07))["task"]
+    assert list(old) == ["task"]
+    assert old["task"].keys() >= TASK_DATES
+    assert new.keys() >= TASK_DATES
+    assert (new["resultType"], new["_meta"]) == ("task", examples.NAMED)
+    assert "task" not in dict(examples.each_result("tools/call", "2025-06-18"))
+    asks = dict(examples.each_result("tools/call", R2026_07))["input_required_roots"]
+    assert asks == {
+        "resultType": "input_required",
+        "inputRequests": {"client_roots": {"method": "roots/list"}},
+        "_meta": examples.NAMED,
+    }
+
+
+def test_the_name_of_a_server_is_that_of_its_book() -> None:
+    """Ours without one."""
+    key = versions.META_SERVER
+    assert examples.named({}) == examples.NAMED
+    assert examples.named({"name": "a"}) == {key: {"name": "a"}}
+
+
+def test_the_faults_of_http_are_those_from_the_status_on() -> None:
+    """The others are in the message."""
+    names = [one.value for one in Fault if one.is_of_http]
+    assert names == [
+        *("wrong-status", "wrong-type", "no-type", "other-session", "unauthorized"),
+        *("lost-session", "redirect", "cut-stream", "no-final-event", "event-twice"),
+        *("event-without-id", "slow-drip"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("member", "versions_of", "required"),
+    [
+        (types.must(types.TEXT), "xxxxx", "xxxxx"),
+        (types.must(types.TEXT, since=R2025_11), "---xx", "---xx"),
+        (types.must(types.TEXT, until=R2025_11), "xxxx-", "xxxx-"),
+        (types.must(types.TEXT, required_since=R2025_11), "xxxxx", "---xx"),
+        (types.must(types.TEXT, since=R2026_07, required_since=R2025_11), "----x", "----x"),
+        (types.may(types.TEXT, since=R2025_11, until=R2025_11), "---x-", "-----"),
+    ],
+)
+def test_a_member_is_there_in_its_versions(
+    member: types.Member, versions_of: str, required: str
+) -> None:
+    """From one on, until another, and needed or not."""
+    marks = zip(versions.ALL, versions_of, required, strict=True)
+    shape = types.shape(a=member)
+    for version, there, needed in marks:
+        found = types.members_in(shape, version)
+        assert ("a" in found, member.exists(version)) == (there == "x", there == "x")
+        if "a" in found:
+            assert found["a"] == (types.TEXT, needed == "x")
+
+
+def test_a_member_has_the_kind_of_its_version() -> None:
+    """The first before it began."""
+    member = types.may(types.TEXT, since=R2025_11, then=(R2026_07, types.TRUTH))
+    kinds = [member.kind(version) for version in (R2024_11, R2025_11, R2026_07)]
+    assert kinds == [types.TEXT, types.TEXT, types.TRUTH]
