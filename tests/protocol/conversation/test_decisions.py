@@ -271,3 +271,99 @@ def test_what_a_response_decided_stands_in_its_record(
     assert action_of(request, line, TOOLS) == action
     assert action_of(request, line, TOOLS, deliberate=True) == deliberate
     assert action_of(request, "no JSON", TOOLS) == "fault"
+
+
+NAMED = DecisionRecord(
+    "s", 7, "tools/call", ASKED, ANSWERED, "desk", "Ann", "phone", "w", "deny", "d", "1", "2", "3",
+    anyway=True, agent="a",
+)  # fmt: skip
+
+
+def test_a_record_is_one_line_of_json_with_its_digest_at_the_end() -> None:
+    """Its members in their order, for whoever reads it with other tools."""
+    chain = DecisionChain()
+    line = chain.add(NAMED)
+    zeros = "0" * 64
+    head = (
+        f'{{"number":1,"previous":"{zeros}","session":"s","exchange":7,"method":"tools/call",'
+        f'"asked":"{sha256(ASKED)}","answered":"{sha256(ANSWERED)}","by":"desk","who":"Ann",'
+        '"device":"phone","where":"w","action":"deny","shown":"d","shown_at":"1","sent_at":"2",'
+        '"taken_at":"3","anyway":true,"agent":"a"'
+    )
+    assert line == f'{head},"digest":"{sha256(head)}"}}'
+    assert (chain.number, chain.last) == (1, sha256(head))
+    second = json.loads(chain.add(NAMED))
+    assert (second["number"], second["previous"]) == (2, sha256(head))
+
+
+def test_a_digest_is_that_of_the_bytes() -> None:
+    """Also of half a character."""
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert sha256("") == sha256(b"") == empty
+    assert sha256("é") == sha256("é".encode())
+    assert sha256("\ud800") == sha256(b"\xed\xa0\x80")
+
+
+END = ChainEnd(5, json.loads(FIVE[-1])["digest"])
+
+
+@pytest.mark.parametrize(
+    ("content", "end", "flaws"),
+    [
+        (b"", END, [DecisionFlaw("empty", 1)]),
+        (b" \n ", END, [DecisionFlaw("empty", 1)]),
+        (file_of(FIVE), END, []),
+        (file_of(FIVE), None, []),
+        (file_of(FIVE)[:-1], END, [DecisionFlaw("unended", 5)]),
+        (file_of([*FIVE, b"x"]), END, [DecisionFlaw("unreadable", 6, 6)]),
+        (file_of([b"x", *FIVE]), END, [DecisionFlaw("unreadable", 1, 1)]),
+        (
+            file_of([*FIVE[:2], b"x", *FIVE[3:]]),
+            END,
+            [DecisionFlaw("unreadable", 3, 3)],
+        ),
+        (
+            file_of(FIVE).replace(b'"sent_at":"2"', b'"sent_at":"9"'),
+            END,
+            [DecisionFlaw("changed", 2, 2)],
+        ),
+        (file_of([*FIVE[:2], *FIVE[3:]]), END, [DecisionFlaw("left out", 3, 3)]),
+        (file_of([*FIVE[:3], *FIVE[2:]]), END, [DecisionFlaw("moved", 4, 3)]),
+        (file_of([*OTHER, *OTHER]), END, [DecisionFlaw("twice", 4, 1, "other")]),
+        (
+            file_of([*FIVE[:2], OTHER[1], *FIVE[2:]]),
+            END,
+            [
+                DecisionFlaw("other session", 3, 2, "other"),
+                DecisionFlaw("other session", 4, 3, "s"),
+            ],
+        ),
+        (file_of(FIVE[:3]), END, [DecisionFlaw("too few", 3, 5, "s")]),
+        (file_of(FIVE), ChainEnd(6, "x"), [DecisionFlaw("too few", 5, 6, "s")]),
+        (file_of(FIVE), ChainEnd(5, "x"), [DecisionFlaw("other end", 5, 5, "s")]),
+        (file_of(FIVE), ChainEnd(4, "x"), [DecisionFlaw("other end", 5, 4, "s")]),
+    ],
+    ids=range(17),
+)
+def test_each_flaw_has_its_line_its_number_and_its_session(
+    content: bytes, end: ChainEnd | None, flaws: list[DecisionFlaw]
+) -> None:
+    """Nothing else is said of the same file."""
+    known: dict[str, ChainEnd] = {} if end is None else {"s": end}
+    assert list(verify_decisions(content, known.get)) == flaws
+    if end is None:
+        assert list(verify_decisions(content)) == flaws
+
+
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [
+        ("files", "a text file on this computer"),
+        ("allowed", "a pattern that a person allowed for the session"),
+        ("", ""),
+    ],
+)
+def test_each_place_of_an_answer_has_its_words(by: str, words: str) -> None:
+    """A device comes first."""
+    assert origin_in_words(by, "") == words
+    assert origin_in_words(by, "d") == "the device d"

@@ -11,22 +11,29 @@ from humanmcp.protocol.conversation.exchange import (
     REMEMBERED,
     REMEMBERED_SIZE,
     Exchange,
+    Exchanges,
     ExchangeState,
     ImpossibleStepError,
     Late,
+    NegotiatedState,
     NoIdError,
     RequestArrived,
     Sent,
     Stage,
     Transition,
+    related_to,
 )
 from humanmcp.protocol.conversation.state import (
     MOST_OPEN,
     ConversationState,
     ObservedMessage,
     StrayCause,
+    after_request,
     after_result,
+    declared_by,
     may_teach,
+    question_in,
+    version_of,
 )
 from humanmcp.protocol.conversation.transcript import (
     CHANGED,
@@ -38,7 +45,7 @@ from humanmcp.protocol.conversation.transcript import (
     Frame,
     seen_by_client,
 )
-from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.session import McpSession
 from humanmcp.protocol.validation.addressing import unaddressed
 from tests.support.verdicts import asked
@@ -477,3 +484,404 @@ SESSION = (
 def test_the_client_sees_what_it_wrote_and_what_reached_it() -> None:
     """A held answer when it was let go, a changed one instead of the original."""
     assert [one.seq for one in seen_by_client(SESSION)] == [1, 2, 4, 5, 7, 6, 11, 14]
+
+
+META: Final = {
+    **MODERN,
+    "io.modelcontextprotocol/clientInfo": {"name": "n", "version": 2},
+    "io.modelcontextprotocol/clientCapabilities": {"roots": {}},
+}
+
+
+def request_of(method: str, **params: Any) -> Message:  # noqa: ANN401 - any JSON value
+    """Make a request."""
+    return message(id=1, method=method, params=params)
+
+
+@pytest.mark.parametrize(
+    ("request_", "negotiated", "version"),
+    [
+        (request_of("ping"), "", "2025-11-25"),
+        (request_of("ping"), "2024-11-05", "2024-11-05"),
+        (request_of("ping", _meta=MODERN), "2024-11-05", "2026-07-28"),
+        (
+            request_of("ping", _meta={"io.modelcontextprotocol/protocolVersion": "2025-11-25"}),
+            "2024-11-05",
+            "2026-07-28",
+        ),
+        (request_of("initialize", protocolVersion="2025-03-26"), "2024-11-05", "2025-03-26"),
+        (request_of("initialize", protocolVersion="2026-07-28"), "2024-11-05", "2025-11-25"),
+        (request_of("initialize"), "2024-11-05", "2025-11-25"),
+        (request_of("server/discover"), "2024-11-05", "2026-07-28"),
+    ],
+)
+def test_a_response_is_of_the_version_of_its_request(
+    request_: Message, negotiated: str, version: str
+) -> None:
+    """Stated, or asked for, or negotiated, or the latest with a handshake."""
+    assert version_of(request_, negotiated) == version
+
+
+BEFORE: Final = NegotiatedState("o", "0", {"x": {}})
+
+
+@pytest.mark.parametrize(
+    ("request_", "version", "client"),
+    [
+        (request_of("ping", _meta=META), "2026-07-28", ("n", "2", {"roots": {}})),
+        (request_of("ping", _meta=META), "2025-11-25", ("o", "0", {"x": {}})),
+        (request_of("ping", _meta=MODERN), "2026-07-28", ("o", "0", {"x": {}})),
+        (
+            request_of("initialize", clientInfo={}, capabilities={}),
+            "2025-11-25",
+            ("", "", {}),
+        ),
+        (
+            request_of("initialize", clientInfo={"name": 7}, capabilities=[]),
+            "2025-11-25",
+            ("7", "", {"x": {}}),
+        ),
+        (request_of("initialize", clientInfo="n"), "2025-11-25", ("o", "0", {"x": {}})),
+        (
+            request_of("tools/list", clientInfo={"name": "n"}, capabilities={}),
+            "2025-11-25",
+            ("o", "0", {"x": {}}),
+        ),
+    ],
+)
+def test_a_client_says_who_it_is_where_its_version_says_so(
+    request_: Message, version: str, client: tuple[str, str, object]
+) -> None:
+    """What it does not say stays as it was."""
+    after = after_request(BEFORE, request_, version)
+    found = (after.client_name, after.client_version, after.client_capabilities)
+    assert found == client
+
+
+@pytest.mark.parametrize(
+    ("version", "meta", "negotiated", "declared"),
+    [
+        ("2026-07-28", META, BEFORE, {"roots": {}}),
+        ("2026-07-28", MODERN, BEFORE, {}),
+        ("2025-11-25", META, BEFORE, {"x": {}}),
+        ("2025-11-25", META, None, {}),
+    ],
+)
+def test_what_a_client_declared_stands_in_the_request_or_in_the_handshake(
+    version: str, meta: dict[str, Any], negotiated: NegotiatedState | None, declared: object
+) -> None:
+    """As the version has it."""
+    exchange_ = Exchange(1, request_of("ping", _meta=meta), version)
+    assert declared_by(exchange_, negotiated) == declared
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "result", "change"),
+    [
+        ("initialize", {}, {"capabilities": {"a": 1}}, {"server_capabilities": {"a": 1}}),
+        ("server/discover", {}, {"capabilities": {}}, {"server_capabilities": {}}),
+        ("tools/call", {}, {"capabilities": {}}, {}),
+        (
+            "prompts/list",
+            {},
+            {"prompts": [{"name": "p"}, {"name": 7}, 7]},
+            {"prompts": {"p": {"name": "p"}}, "partly_listed": {"prompts/list": False}},
+        ),
+        (
+            "tools/list",
+            {},
+            {"tools": [{"name": "b"}], "nextCursor": "2"},
+            {
+                "tools": {"b": {"name": "b"}},
+                "partly_listed": {"tools/list": True},
+                "newly_prepared": False,
+            },
+        ),
+        (
+            "tools/list",
+            {"cursor": None},
+            {"tools": [], "nextCursor": None},
+            {
+                "tools": {"a": {}},
+                "partly_listed": {"tools/list": False},
+                "newly_prepared": False,
+            },
+        ),
+        ("resources/list", {}, {"resources": [{"name": "r"}]}, {}),
+    ],
+)
+def test_a_result_teaches_what_its_method_lists(
+    method: str, params: dict[str, Any], result: dict[str, Any], change: dict[str, Any]
+) -> None:
+    """A further page is added; only a list of tools settles that they were listed anew."""
+    before = NegotiatedState(tools={"a": {}}, newly_prepared=True)
+    assert after_result(before, request_of(method, **params), result) == before._replace(**change)
+
+
+@pytest.mark.parametrize(
+    ("result", "state"),
+    [
+        ({"resultType": "input_required", "requestState": "s"}, "s"),
+        ({"resultType": "complete", "requestState": "s"}, ""),
+        ({"requestState": "s"}, ""),
+        ({"resultType": "input_required", "requestState": 7}, ""),
+    ],
+)
+def test_a_question_has_its_state(result: dict[str, Any], state: str) -> None:
+    """No other result has one."""
+    assert question_in(result) == state
+
+
+def test_what_a_client_wishes_counts_once_the_server_has_accepted_it() -> None:
+    """Its log level, and the resources that it follows."""
+    ear = Ear()
+    ear.asks(1, "logging/setLevel", level="error")
+    assert ear.log_level == ""
+    ear.answers(1)
+    ear.asks(2, "logging/setLevel", level=7)
+    ear.answers(2)
+    assert ear.log_level == "error"
+    for number, (method, uri) in enumerate(
+        [
+            ("resources/subscribe", "a"),
+            ("resources/subscribe", "b"),
+            ("resources/subscribe", 7),
+            ("resources/read", "c"),
+            ("resources/unsubscribe", "a"),
+            ("resources/unsubscribe", "x"),
+        ],
+        3,
+    ):
+        ear.asks(number, method, uri=uri)
+        ear.answers(number)
+    assert ear.watched == {"b"}
+    ear.asks(9, "resources/subscribe", uri="d")
+    ear.observe(Direction.OUT, message(id=9, error={"code": 1, "message": ""}))
+    assert ear.watched == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "chosen", "version"),
+    [
+        ("2025-03-26", "2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2026-07-28", "2025-03-26"),
+        ("2025-03-26", None, "2025-03-26"),
+        ("x", 7, "2025-11-25"),
+    ],
+)
+def test_a_handshake_settles_a_version_that_it_can_settle(
+    asked_for: str, chosen: object, version: str
+) -> None:
+    """Another one leaves the requested one."""
+    ear = Ear()
+    ear.asks(1, "initialize", protocolVersion=asked_for)
+    assert ear.version == ""
+    ear.answers(1, protocolVersion=chosen)
+    assert (ear.version, ear.negotiated_version) == (version, version)
+    ear.asks(2, "server/discover", _meta=MODERN)
+    assert ear.version == version
+    ear.asks(3, "ping", Direction.OUT, _meta=MODERN)
+    assert ear.version == version
+    ear.asks(4, "tools/list", _meta=MODERN)
+    assert ear.version == "2026-07-28"
+
+
+@pytest.mark.parametrize(
+    ("method", "partly"),
+    [
+        ("notifications/tools/list_changed", {"tools/list": True}),
+        ("notifications/prompts/list_changed", {"prompts/list": True}),
+        ("notifications/resources/list_changed", {}),
+    ],
+)
+def test_a_list_that_changed_is_known_in_part(method: str, partly: dict[str, bool]) -> None:
+    """Until it is fetched again."""
+    ear = Ear()
+    ear.observe(Direction.OUT, message(method=method))
+    assert (ear.negotiated.partly_listed, ear.negotiated.initialized) == (partly, False)
+
+
+@pytest.mark.parametrize(
+    ("body", "about"),
+    [
+        ({"id": 1, "result": {}}, ("tools/call", "t", True)),
+        ({"id": 9, "result": {}}, ("", "", False)),
+        (
+            {"id": 2, "method": "resources/read", "params": {"uri": "u"}},
+            ("resources/read", "u", True),
+        ),
+        (
+            {"method": "notifications/x", "params": {"name": "n", "uri": "u"}},
+            ("notifications/x", "n", False),
+        ),
+        ({"method": "notifications/x", "params": {"name": 7}}, ("notifications/x", "", False)),
+    ],
+)
+def test_a_message_is_about_the_method_and_the_name_of_its_request(
+    body: dict[str, Any], about: tuple[str, str, bool]
+) -> None:
+    """Or its own."""
+    ear = Ear()
+    ear.asks(1, "tools/call", name="t", uri="u")
+    observed = ear.observe(Direction.OUT, message(**body))
+    assert (observed.method, observed.name, observed.request is not None) == about
+
+
+def test_a_message_with_a_method_beside_its_result_is_a_response_to_whoever_waits() -> None:
+    """Otherwise it is the request that it also is."""
+    for member, kind in (("result", Kind.RESULT), ("error", Kind.ERROR)):
+        ear = Ear()
+        body = message(id=1, method="tools/call", **{member: {}})
+        assert ear.observe(Direction.OUT, body).message.kind is Kind.REQUEST
+        ear.asks(1, "ping")
+        observed = ear.observe(Direction.OUT, body)
+        assert (observed.message.kind, observed.request and observed.request.method) == (
+            kind,
+            "ping",
+        )
+
+
+@pytest.mark.parametrize(
+    ("waiting", "answer", "likely"),
+    [
+        ([1], 9, 1),
+        ([1], "1", None),
+        ([1, 2], 9, None),
+        ([], 9, None),
+        ([1], None, None),
+        ([1, "subscription"], 9, 1),
+        (["over", 1], "over", None),
+    ],
+)
+def test_a_response_with_an_unused_id_was_meant_for_the_only_request(
+    waiting: list[Any], answer: object, likely: int | None
+) -> None:
+    """A subscription waits for none; a used id is late."""
+    ear = Ear()
+    for number in waiting:
+        method = "subscriptions/listen" if number == "subscription" else "ping"
+        ear.asks(number, method, _meta=MODERN)
+        if number == "over":
+            ear.answers("over")
+    observed = ear.observe(Direction.OUT, message(id=answer, error={"code": 1, "message": ""}))
+    assert (observed.likely and observed.likely.id.value) == likely
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_cancelled"),
+    [(1, True), (1.0, True), ("1", False), (True, False), (None, False), ([1], False)],
+)
+def test_a_cancellation_names_a_request_of_its_own_side_by_its_id(
+    wanted: object, *, is_cancelled: bool
+) -> None:
+    """Of the same type; the last one with it. `initialize` cannot be cancelled."""
+    ear = Ear()
+    first, second = ear.asks(1, "ping").request, ear.asks(1, "ping").request
+    ear.asks(1, "initialize")
+    ear.asks(1, "roots/list", Direction.OUT)
+    gone = message(method="notifications/cancelled", params={"requestId": wanted})
+    observed = ear.observe(Direction.IN, gone)
+    assert observed.request == (second if is_cancelled else None)
+    assert (first in ear.open, len(ear.open)) == (True, 3 if is_cancelled else 4)
+
+
+def test_of_ids_that_are_over_the_last_256_are_known() -> None:
+    """A response to one of them is late, or repeated."""
+    ear = Ear()
+    for number in range(257):
+        ear.asks(number, "ping")
+        ear.answers(number)
+    causes = [ear.answers(number).stray for number in (0, 1, 256)]
+    assert causes == [StrayCause.NEVER_ASKED, StrayCause.REPEATED, StrayCause.REPEATED]
+
+
+def test_of_too_many_open_requests_the_oldest_is_dropped() -> None:
+    """By an observer, which need not see each response."""
+    ear = Ear(most_open=2)
+    for number in (1, 2, 3):
+        ear.asks(number, "ping")
+    assert [one.id.value for one in ear.open] == [2, 3]
+    assert ear.answers(1).stray is StrayCause.LATE
+
+
+@pytest.mark.parametrize(
+    ("meta", "token"),
+    [
+        ({"progressToken": 0}, "0"),
+        ({"progressToken": ""}, '""'),
+        ({"progressToken": True}, None),
+        ({"progressToken": 1.5}, None),
+        ({"progressToken": None}, None),
+        ({}, None),
+    ],
+)
+def test_a_progress_token_is_a_text_or_a_whole_number(
+    meta: dict[str, Any], token: str | None
+) -> None:
+    """As it was written."""
+    found = asked("tools/call", {"name": 7, "uri": "u", "_meta": meta})
+    assert (found.progress_token, found.name, found.tool) == (token, "u", "")
+
+
+LISTEN: Final = asked("subscriptions/listen", {"notifications": {"taskIds": ["a"]}}, token='"s"')
+FIRST: Final = asked("tools/call", {"_meta": {"progressToken": "t"}}, token="1")
+SECOND: Final = asked("tools/call", {"_meta": {"progressToken": 7}}, token="2")
+PENDING: Final = tuple(
+    one._replace(number=number) for number, one in enumerate((FIRST, SECOND, LISTEN), 1)
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "number"),
+    [
+        ("notifications/progress", {"progressToken": "t"}, 1),
+        ("notifications/progress", {"progressToken": 7}, 2),
+        ("notifications/progress", {"progressToken": "7"}, 0),
+        ("notifications/progress", {}, 2),
+        ("notifications/message", {}, 2),
+        ("notifications/x", {"_meta": {"io.modelcontextprotocol/subscriptionId": "s"}}, 3),
+        ("notifications/x", {"_meta": {"io.modelcontextprotocol/subscriptionId": 1}}, 1),
+        ("notifications/x", {"_meta": {"io.modelcontextprotocol/subscriptionId": "t"}}, 0),
+        ("notifications/tools/list_changed", {}, 0),
+        ("notifications/cancelled", {}, 0),
+        ("notifications/tasks", {"taskId": "a"}, 3),
+        ("notifications/tasks", {"taskId": "b"}, 0),
+        ("roots/list", {}, 2),
+    ],
+)
+def test_one_of_our_messages_belongs_to_the_request_that_it_names(
+    method: str, params: dict[str, Any], number: int
+) -> None:
+    """Or to the last one, unless it belongs to none."""
+    ours = message(method=method, params=params)
+    assert related_to(ours, PENDING) == number
+    assert related_to(ours, ()) == 0
+    assert related_to(message(id=1, result={}), PENDING) == 0
+    if not params:
+        assert related_to(ours, PENDING[2:]) == 0
+
+
+def test_a_session_keeps_its_exchanges_by_number_and_by_id() -> None:
+    """What waits, what waits for a retry, and what has the same id."""
+    exchanges = Exchanges()
+    pending = [asked("ping", token="7")._replace(number=number) for number in (3, 1, 2)]
+    other = asked("ping", token='"7"')._replace(number=4)
+    for one in (*pending, other):
+        assert exchanges.put(one) == one
+    assert exchanges.last == 4
+    assert [one.number for one in exchanges.waiting] == [3, 1, 2, 4]
+    assert [one.number for one in exchanges.remembered] == [1, 2, 3, 4]
+    assert [one.number for one in exchanges.same_id_pending(pending[0])] == [1, 2]
+    assert exchanges.same_id_pending(other) == ()
+    new = asked("ping", token="7")._replace(number=9)
+    assert [one.number for one in exchanges.same_id_pending(new)] == [1, 2, 3]
+    for number in (3, 1):
+        exchanges.put(exchanges[number]._replace(stage=Stage.AWAITING_RETRY))
+    assert [one.number for one in exchanges.awaiting_retry] == [1, 3]
+    exchanges.put(exchanges[1]._replace(stage=Stage.PENDING))
+    exchanges.put(exchanges[3]._replace(stage=Stage.ANSWERED))
+    assert exchanges.awaiting_retry == ()
+    assert [one.number for one in exchanges.waiting] == [1, 2, 4]
+    assert [one.number for one in exchanges.same_id_pending(pending[0])] == [1, 2]
+    assert exchanges[3].stage is Stage.ANSWERED
+    assert exchanges.get(5) is None

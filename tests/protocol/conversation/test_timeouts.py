@@ -6,7 +6,18 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.protocol.conversation.exchange import Exchange
-from humanmcp.protocol.conversation.timeouts import gave_up_after, outlasted, timeout_plan
+from humanmcp.protocol.conversation.timeouts import (
+    KnownClient,
+    TimeoutPlan,
+    find_client,
+    gave_up_after,
+    grace,
+    is_shared,
+    last_moment,
+    outlasted,
+    shortly_before,
+    timeout_plan,
+)
 from humanmcp.protocol.json.jsonrpc import Message, read
 
 MODERN: Final = "2026-07-28"
@@ -149,3 +160,194 @@ def test_a_cancel_for_the_time_teaches_the_limit_and_any_other_end_nothing(
     """A person who cancels has no limit; a call that was kept waiting does not show its own."""
     plan = timeout_plan(exchange, client)
     assert gave_up_after(exchange, reason, waited, plan) == learned
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("claude-code", "Claude Code"),
+        ("Codex-MCP-Client", "Codex"),
+        ("codex", "Codex"),
+        ("copilot", "Copilot CLI"),
+        ("Visual Studio Code - Insiders", "VS Code"),
+        ("mcp-test-client", "gemini mcp list, qwen mcp list"),
+        ("my-codex", None),
+        ("mcp", None),
+        ("", None),
+    ],
+)
+def test_a_client_is_known_by_the_beginning_of_its_name(name: str, label: str | None) -> None:
+    """In any case."""
+    found = find_client(name)
+    assert (found and found.label) == label
+
+
+@pytest.mark.parametrize(
+    ("name", "shared"),
+    [("", True), ("MCP", True), ("rmcp", True), ("mcp-client", True), ("test-client", True),
+     ("example-client", True), ("mcp-test-client", True), ("mcp-clients", False)],
+)  # fmt: skip
+def test_a_name_that_many_programs_have_tells_nothing(name: str, *, shared: bool) -> None:
+    """What was measured of one is not true of another."""
+    assert is_shared(name) is shared
+
+
+@pytest.mark.parametrize(
+    ("client", "seconds"),
+    [
+        (KnownClient(("x",), "X"), 60.0),
+        (KnownClient(("x",), "X", handshake=180), 60.0),
+        (KnownClient(("x",), "X", handshake=181), 60.0),
+        (KnownClient(("x",), "X", handshake=30), 10.0),
+        (KnownClient(("x",), "X", handshake=30, is_host=True), 0.0),
+    ],
+)
+def test_a_handshake_may_wait_for_a_third_of_what_the_client_waits(
+    client: KnownClient, seconds: float
+) -> None:
+    """A minute at most; a host's model needs its tools at once."""
+    assert client.grace == pytest.approx(seconds)
+
+
+LISTING: Final = KnownClient(
+    ("x",), "X", handshake=30, handshake_set=31, listing=20, listing_set=21, call=60
+)
+
+
+@pytest.mark.parametrize(
+    ("client", "method", "limits"),
+    [
+        (LISTING, "initialize", (30, 31)),
+        (LISTING, "tools/list", (20, 21)),
+        (LISTING, "tools/call", (60, 60)),
+        (LISTING, "ping", (60, 60)),
+        (LISTING._replace(listing_set=None, handshake_set=None), "initialize", (30, 30)),
+        (LISTING._replace(listing_set=None, handshake_set=None), "tools/list", (20, 20)),
+        (LISTING._replace(listing=None), "tools/list", (30, 31)),
+        (LISTING._replace(handshake=None, handshake_set=None), "initialize", (None, None)),
+    ],
+)
+def test_each_method_has_its_limit_by_default_and_as_configured(
+    client: KnownClient, method: str, limits: tuple[float | None, float | None]
+) -> None:
+    """A list has its own where the client has one for it."""
+    found = (client.limit(method), client.limit(method, as_configured=True))
+    assert found == limits
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "seconds"),
+    [
+        ("unheard-of", "initialize", None),
+        ("codex", "initialize", None),
+        ("codex", "tools/list", 24.0),
+        ("claude-code", "initialize", 18.0),
+        ("claude-code", "tools/list", 7.5),
+        ("inspector", "initialize", 9.0),
+        ("inspector", "prompts/list", 48.0),
+        ("humanmcp-play", "tools/list", None),
+    ],
+)
+def test_a_handshake_is_answered_at_the_last_moment_of_a_client(
+    name: str, method: str, seconds: float | None
+) -> None:
+    """Of one without a limit there is none."""
+    assert last_moment(name, method) == (None if seconds is None else pytest.approx(seconds))
+    assert grace("unheard-of") == 2.0
+
+
+@pytest.mark.parametrize(("limit", "seconds"), [(100, 95), (25, 20), (24, 19.2), (10, 8), (0, 0)])
+def test_what_must_come_in_time_goes_out_five_seconds_or_a_fifth_before(
+    limit: float, seconds: float
+) -> None:
+    """Whichever is less."""
+    assert shortly_before(limit) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("waited", "learned", "longer"),
+    [(21, 20, False), (21.1, 20, True), (2, 0, False), (2, 0.5, True), (1, 0.5, False)],
+)
+def test_a_limit_is_outlasted_by_more_than_a_second(
+    waited: float, learned: float, *, longer: bool
+) -> None:
+    """For so long the cancellation may be on its way."""
+    assert outlasted(call(), waited, learned) is longer
+
+
+@pytest.mark.parametrize(
+    ("reason", "waited", "learned"),
+    [
+        ("Timed out", 1, 1),
+        ("timeout", 0.99, 0),
+        ("time-out", 5, 5),
+        ("time out", 5, 5),
+        ("DEADLINE", 5, 5),
+        ("timed-out", 5, 5),
+        ("times out", 5, 5),
+        ("tim out", 5, 0),
+        ("time", 5, 0),
+    ],
+)
+def test_a_limit_is_learned_from_the_word_and_from_a_second_on(
+    reason: str, waited: float, learned: float
+) -> None:
+    """A user who cancels has another reason."""
+    plan = timeout_plan(call(), "x")
+    assert gave_up_after(call(), reason, waited, plan) == learned
+    kept = plan._replace(keepalive="progress")
+    assert gave_up_after(call(), reason, waited, kept) == 0
+    maybe = plan._replace(keepalive="progress-maybe")
+    assert gave_up_after(call(), reason, waited, maybe) == learned
+    assert gave_up_after(call()._replace(attempts=1), reason, waited, plan) == 0
+
+
+@pytest.mark.parametrize(
+    ("exchange", "client", "given", "plan"),
+    [
+        (call(**TOKEN), "opencode", {}, TimeoutPlan(None, "measured", "progress", "")),
+        (
+            call(MODERN, **TOKEN),
+            INSPECTOR,
+            {},
+            TimeoutPlan(60, "measured", "retry", "", retry_at=55, progress=True),
+        ),
+        (
+            call(MODERN),
+            INSPECTOR,
+            {},
+            TimeoutPlan(60, "measured", "retry", "", retry_at=55, progress=False),
+        ),
+        (
+            call(MODERN, **TOKEN),
+            INSPECTOR,
+            {"keepalives": frozenset({"retry"})},
+            TimeoutPlan(60, "measured", "retry", "", retry_at=55, progress=False),
+        ),
+        (
+            call(MODERN, **TOKEN),
+            INSPECTOR,
+            {"keepalives": frozenset({"progress"})},
+            TimeoutPlan(60, "measured", "", "progress-changes-nothing", progress=True),
+        ),
+        (
+            call(**TOKEN),
+            "opencode",
+            {"keepalives": frozenset({"retry"})},
+            TimeoutPlan(60, "measured", "", "silenced", progress=False),
+        ),
+        (call(**TOKEN), UNKNOWN, {}, TimeoutPlan(None, "unknown", "progress-maybe", "")),
+        (call(), UNKNOWN, {}, TimeoutPlan(None, "unknown", "", "no-token", progress=False)),
+        (
+            call(MODERN),
+            UNKNOWN,
+            {"own_limit": 10},
+            TimeoutPlan(10, "set", "retry", "", retry_at=8, progress=False),
+        ),
+    ],
+)
+def test_a_plan_is_whole(
+    exchange: Exchange, client: str, given: dict[str, Any], plan: TimeoutPlan
+) -> None:
+    """Limit, origin, keepalive, reason, and when to ask."""
+    assert timeout_plan(exchange, client, **given) == plan

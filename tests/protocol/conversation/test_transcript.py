@@ -1,5 +1,7 @@
 """Frames of a transcript, and the logs of others that are read as one."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from humanmcp.protocol.conversation.transcript import (
     COMMAND,
     Direction,
     Frame,
+    Perspective,
     from_json,
     to_json,
 )
@@ -154,3 +157,67 @@ def test_a_recording_is_a_transcript_or_a_text_log() -> None:
         Frame(3, f"at {TIME}", Direction.OUT, b"[]"),
     ]
     assert list(read_recording([], str.upper)) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "members"),
+    [
+        ({}, ""),
+        ({"number": 3}, ',"number":3'),
+        ({"by": "é"}, ',"by":"é"'),
+        ({"note": 'a"'}, ',"note":"a\\""'),
+        ({"stream": 4}, ',"stream":4'),
+        ({"decision": "{}"}, ',"decision":"{}"'),
+        (
+            {"number": 1, "by": "b", "note": "n", "stream": 2, "decision": "d"},
+            ',"number":1,"by":"b","note":"n","stream":2,"decision":"d"',
+        ),
+    ],
+)
+def test_a_frame_has_what_there_is_to_say_of_it(more: dict[str, Any], members: str) -> None:
+    """In one order, and nothing for what is empty."""
+    frame = Frame(7, "t", Direction.NOTE, b"{}", **more)
+    line = f'{{"seq":7,"at":"t","way":"note","raw":"{{}}"{members}}}'
+    assert to_json(frame) == line
+    assert from_json(line) == frame
+
+
+def test_a_frame_that_another_program_wrote_is_read_in_its_types() -> None:
+    """Numbers as text, texts as numbers; the exact bytes count before the readable ones."""
+    line = '{"seq":"7","at":1,"way":"err","raw":"x","base64":"Yf8=","number":"2","by":3,"note":4}'
+    assert from_json(line) == Frame(7, "1", Direction.ERR, b"a\xff", 2, "3", "4")
+    assert from_json('{"seq":1,"at":"","way":"in","raw":"\\ud800"}').raw == b"\xed\xa0\x80"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"seq":1,"at":"t","way":"in","raw":7}', '{"seq":null,"at":"t","way":"in","raw":""}', "7"],
+)
+def test_what_is_no_frame_is_named_by_its_beginning(line: str) -> None:
+    """Eighty characters of it."""
+    with pytest.raises(ValueError, match="not a frame of a transcript") as error:
+        from_json(line + " " * 90)
+    assert str(error.value) == f"not a frame of a transcript: {(line + ' ' * 90)[:80]!r}"
+
+
+@pytest.mark.parametrize(
+    ("own", "seen"), [(Direction.IN, [1, 3, 5, 9]), (Direction.OUT, [1, 4, 5, 6])]
+)
+def test_each_side_sees_its_own_lines_and_those_of_the_other_that_reached_it(
+    own: Direction, seen: list[int]
+) -> None:
+    """A held line when it is let go, never one that was dropped or stands for another."""
+    frames = [
+        Frame(1, "", Direction.IN, b"", 1, note="held"),
+        Frame(2, "", Direction.NOTE, b"", 1, note="let go"),
+        Frame(3, "", Direction.IN, b"", 2, note="held"),
+        Frame(4, "", Direction.IN, b"", 2, note="changed"),
+        Frame(5, "", Direction.OUT, b""),
+        Frame(6, "", Direction.OUT, b"", 3, note="held"),
+        Frame(7, "", Direction.NOTE, b"", 3, note="dropped"),
+        Frame(8, "", Direction.ERR, b""),
+        Frame(9, "", Direction.OUT, b"", 2, note="answered instead"),
+        Frame(10, "", Direction.NOTE, b"", 3, note="let go"),
+    ]
+    view = Perspective(own)
+    assert [one.seq for frame in frames for one in view.feed(frame)] == seen
