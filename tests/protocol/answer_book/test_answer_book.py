@@ -9,8 +9,13 @@ import pytest
 
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.answer_book.book import Book, book_lists, changed_lists
-from humanmcp.protocol.answer_book.book_entry import DefinitionChange, Notice
-from humanmcp.protocol.answer_book.book_format import BookError, parse
+from humanmcp.protocol.answer_book.book_entry import (
+    BookEntry,
+    DefinitionChange,
+    EntryAction,
+    Notice,
+)
+from humanmcp.protocol.answer_book.book_format import BookError, example_entry, parse
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode, decide
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.answer_book.following import BookMemory
@@ -22,8 +27,10 @@ from humanmcp.protocol.conversation.exchange import (
     NegotiatedState,
     TransportFacts,
 )
+from humanmcp.protocol.conversation.questions import OUTCOME
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.tables.methods import LOG, PROGRESS, UPDATED
 from humanmcp.protocol.validation.starting_draft import start
 from tests.support.verdicts import asked, stating
 
@@ -561,15 +568,6 @@ def test_each_sample_book_can_be_used(file: Path) -> None:
     assert parse(tomllib.loads(file.read_text(encoding="utf-8"))).tools
 
 
-def test_known_clients_are_found_by_the_beginning_of_their_name() -> None:
-    """Some add the name of the server to theirs."""
-    found = timeouts.find_client("gemini-cli-mcp-client-weather")
-    assert found is not None
-    assert found.label == "Gemini CLI"
-    assert timeouts.find_client("mcp") is None
-    assert found._replace(handshake=None, is_host=False).grace == timeouts.LONGEST_GRACE
-
-
 def test_a_rule_may_leave_a_request_to_a_person() -> None:
     """An exception from a rule below it: what it matches waits, whatever follows."""
     rules = book("""
@@ -704,14 +702,6 @@ def test_a_version_that_is_not_served_is_told_with_those_that_are() -> None:
     assert (answer(found)["code"], found.form) == (-32022, TextForm.ERROR)
 
 
-@pytest.mark.parametrize(
-    ("name", "shared"), [("", True), ("MCP", True), ("rmcp", True), ("claude-code", False)]
-)
-def test_a_name_that_many_programs_give_is_known_as_such(name: str, *, shared: bool) -> None:
-    """The defaults of SDKs: what one of them does says nothing of another."""
-    assert timeouts.is_shared(name) == shared
-
-
 def test_a_tool_of_the_book_says_what_it_is_for_where_desks_read_it_and_models_do_not() -> None:
     """`kind` is no member of a tool in MCP; its `_meta` keeps what a person wrote there."""
     text = (
@@ -723,3 +713,421 @@ def test_a_tool_of_the_book_says_what_it_is_for_where_desks_read_it_and_models_d
     with pytest.raises(BookError) as refused:
         book('[[tools]]\nname = "may_i"\nkind = "anything"')
     assert (refused.value.place, refused.value.code) == ("tools[0].kind", "word")
+
+
+ANSWER_KEYS = {"known": "text, tool_error, result, error, do"}
+RULE = {"text": "a"}
+ASK = {"q": {"method": "roots/list"}}
+
+
+@pytest.mark.parametrize(
+    ("written", "place", "code", "fillings"),
+    [
+        ({"server": 1}, "server", "table", {}),
+        ({"server": {"name": 1}}, "server.name", "text", {}),
+        ({"server": {"progress": 1}}, "server.progress", "flag", {}),
+        ({"server": {"park": -1}}, "server.park", "seconds", {}),
+        ({"server": {"park": float("inf")}}, "server.park", "seconds", {}),
+        ({"server": {"nme": 1}}, "server", "key guess", {"key": "nme", "guess": "name"}),
+        (
+            {"zzz": 1},
+            "the book",
+            "key",
+            {
+                "key": "zzz",
+                "known": "prompts, resourceTemplates, resources, rules, server, tools, wait",
+            },
+        ),
+        (
+            {"server": {"protocol_versions": []}},
+            "server.protocol_versions",
+            "versions",
+            {"known": "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28"},
+        ),
+        ({"tools": {}}, "tools", "tables", {}),
+        ({"tools": ["a"]}, "tools", "tables", {}),
+        ({"tools": [{"kind": "x"}]}, "tools[0].kind", "word", {"known": "approval, question"}),
+        ({"tools": [{}, {"no_answer_after": 1}]}, "tools[1].no_answer_after", "text", {}),
+        ({"tools": [{"kind": "question", "_meta": 1}]}, "tools[0]._meta", "table", {}),
+        ({"rules": [{}]}, "rules[0]", "answers", ANSWER_KEYS),
+        ({"rules": [RULE, {**RULE, "error": {}}]}, "rules[1]", "answers", ANSWER_KEYS),
+        ({"rules": [{"do": "answer"}]}, "rules[0].do", "action", {}),
+        ({"rules": [{"do": "hold", "keep": {}}]}, "rules[0].keep", "alone", {"key": "keep"}),
+        (
+            {"rules": [{"do": "hold", "notify": [], "ask": {}}]},
+            "rules[0].ask",
+            "alone",
+            {"key": "ask"},
+        ),
+        (
+            {"rules": [{**RULE, "tool": "a", "prompt": "b"}]},
+            "rules[0].prompt",
+            "one of",
+            {"known": "tool, resource, prompt"},
+        ),
+        (
+            {"rules": [{**RULE, "times": 1, "once": True}]},
+            "rules[0].once",
+            "one of",
+            {"known": "times, once"},
+        ),
+        ({"rules": [{**RULE, "once": 1}]}, "rules[0].once", "flag", {}),
+        ({"rules": [{**RULE, "method": 1}]}, "rules[0].method", "text", {}),
+        ({"rules": [{**RULE, "resource": 1}]}, "rules[0].resource", "text", {}),
+        ({"rules": [{**RULE, "requestState": {}}]}, "rules[0].requestState", "retried", {}),
+        ({"rules": [{**RULE, "kept": "a"}]}, "rules[0].kept", "retried", {}),
+        ({"rules": [{**RULE, "client_has": [1]}]}, "rules[0].client_has", "texts", {}),
+        ({"rules": [{**RULE, "fill": 1}]}, "rules[0].fill", "flag", {}),
+        ({"rules": [{**RULE, "then": {}}]}, "rules[0].then", "tables", {}),
+        ({"rules": [{**RULE, "then": [RULE, {}]}]}, "rules[0].then[1]", "answers", ANSWER_KEYS),
+        (
+            {"rules": [{**RULE, "notify": [{"log": 1, "level": "loud"}]}]},
+            "rules[0].notify[0].level",
+            "word",
+            {"known": "debug, info, notice, warning, error, critical, alert, emergency"},
+        ),
+        (
+            {"rules": [{**RULE, "notify": [{"list_changed": "roots"}]}]},
+            "rules[0].notify[0].list_changed",
+            "word",
+            {"known": "tools, prompts, resources"},
+        ),
+        (
+            {"rules": [{**RULE, "notify": [{"log": 1}, {"log": 1, "updated": "a"}]}]},
+            "rules[0].notify[1]",
+            "answers",
+            {"known": "log, progress, list_changed, updated, method"},
+        ),
+        (
+            {"rules": [{**RULE, "notify": [{"updated": 1}]}]},
+            "rules[0].notify[0].updated",
+            "text",
+            {},
+        ),
+        (
+            {"rules": [{**RULE, "notify": [{"method": "m", "params": 1}]}]},
+            "rules[0].notify[0].params",
+            "table",
+            {},
+        ),
+        (
+            {"rules": [{**RULE, "notify": [{"progress": 1, "after": "x"}]}]},
+            "rules[0].notify[0].after",
+            "seconds",
+            {},
+        ),
+        (
+            {"rules": [{**RULE, "notify": [{"log": float("nan")}]}]},
+            "rules[0].notify[0]",
+            "json",
+            {},
+        ),
+        (
+            {"rules": [{**RULE, "ask": [ASK, {"q": 1}]}]},
+            "rules[0].ask[1].q",
+            "table",
+            {},
+        ),
+        (
+            {"rules": [{**RULE, "tool": "t", "ask": {"q": {"method": "ping"}}}]},
+            "rules[0].ask.q.method",
+            "word",
+            {"known": "elicitation/create, sampling/createMessage, roots/list"},
+        ),
+        (
+            {"rules": [{**RULE, "method": "tools/list", "ask": ASK}]},
+            "rules[0].ask",
+            "asks",
+            {"known": "tools/call, resources/read, prompts/get"},
+        ),
+        (
+            {"rules": [{**RULE, "tool": "t", "then": [{**RULE, "ask": ASK}], "requestState": "a"}]},
+            "rules[0].ask",
+            "asks twice",
+            {},
+        ),
+        (
+            {"rules": [{**RULE, "tool": "t", "inputResponses": False, "ask": ASK}]},
+            "rules[0].ask",
+            "asks twice",
+            {},
+        ),
+        ({"rules": [{**RULE, "add": {"tools": [1]}}]}, "rules[0].add.tools", "tables", {}),
+        ({"rules": [{**RULE, "remove": {"tools": [1]}}]}, "rules[0].remove.tools", "texts", {}),
+        ({"rules": [{**RULE, "remove": 1}]}, "rules[0].remove", "table", {}),
+        ({"wait": {"a/b": -0.1}}, "wait.'a/b'", "seconds", {}),
+    ],
+    ids=range(45),
+)
+def test_each_mistake_of_a_book_has_its_place_its_code_and_its_fillings(
+    written: dict[str, Any], place: str, code: str, fillings: dict[str, str]
+) -> None:
+    """The sentence is made of these."""
+    with pytest.raises(BookError) as caught:
+        parse(written)
+    error = caught.value
+    assert (error.place, error.code, error.fillings) == (place, code, fillings)
+    assert str(error) == f"{place}: {' '.join([code, *fillings.values()])}"
+
+
+@pytest.mark.parametrize(
+    ("written", "entry"),
+    [
+        (RULE, BookEntry("a", TextForm.TEXT, fills=False)),
+        ({"text": "{a}"}, BookEntry("{a}", TextForm.TEXT)),
+        ({"text": "{}"}, BookEntry("{}", TextForm.TEXT, fills=False)),
+        ({"text": "{a}", "fill": False}, BookEntry("{a}", TextForm.TEXT, fills=False)),
+        (
+            {"result": {"a": {}}},
+            BookEntry('{"a": {}}', TextForm.RESULT, fills=False),
+        ),
+        ({**RULE, "keep": {}}, BookEntry("a", TextForm.TEXT, fills=False)),
+        ({**RULE, "keep": {"a": 1}}, BookEntry("a", TextForm.TEXT, keep={"a": 1})),
+        ({**RULE, "notify": []}, BookEntry("a", TextForm.TEXT)),
+        ({"do": "hold"}, BookEntry("", TextForm.RESULT, action=EntryAction.HOLD, fills=False)),
+        (
+            {"do": "forward"},
+            BookEntry("", TextForm.RESULT, action=EntryAction.FORWARD, fills=False),
+        ),
+        ({**RULE, "once": True}, BookEntry("a", TextForm.TEXT, times=1, fills=False)),
+        ({**RULE, "once": False}, BookEntry("a", TextForm.TEXT, fills=False)),
+        ({**RULE, "times": 2}, BookEntry("a", TextForm.TEXT, times=2, fills=False)),
+        (
+            {**RULE, "tool": "t"},
+            BookEntry("a", TextForm.TEXT, "tools/call", "t", fills=False),
+        ),
+        ({**RULE, "tool": ""}, BookEntry("a", TextForm.TEXT, fills=False)),
+        (
+            {**RULE, "prompt": "p", "method": "x"},
+            BookEntry("a", TextForm.TEXT, "x", "p", fills=False),
+        ),
+        (
+            {**RULE, "resource": "u"},
+            BookEntry("a", TextForm.TEXT, "resources/read", resource="u", fills=False),
+        ),
+        (
+            {**RULE, "fault": "cut-stream 3", "after": 2, "key": "k"},
+            BookEntry("a", TextForm.TEXT, after=2.0, fault="cut-stream 3", key="k", fills=False),
+        ),
+    ],
+    ids=range(18),
+)
+def test_a_rule_is_read_as_it_is_written(written: dict[str, Any], entry: BookEntry) -> None:
+    """Each key, and what is so without it."""
+    assert parse({"rules": [written]}).entries == (entry,)
+
+
+@pytest.mark.parametrize(
+    ("written", "notice"),
+    [
+        ({"log": 7}, Notice(LOG, {"level": "info", "data": 7})),
+        (
+            {"log": {}, "level": "error", "logger": "l", "after": 1},
+            Notice(LOG, {"level": "error", "logger": "l", "data": {}}, 1.0),
+        ),
+        ({"progress": 1, "total": 2}, Notice(PROGRESS, {"progress": 1, "total": 2})),
+        ({"list_changed": "prompts"}, Notice("notifications/prompts/list_changed")),
+        ({"updated": "u"}, Notice(UPDATED, {"uri": "u"})),
+        ({"method": "m"}, Notice("m")),
+        ({"method": "m", "params": {"a": 1}}, Notice("m", {"a": 1})),
+    ],
+)
+def test_a_notification_before_the_answer_is_read(written: dict[str, Any], notice: Notice) -> None:
+    """In its shortest form."""
+    (entry,) = parse({"rules": [{**RULE, "notify": [written]}]}).entries
+    assert entry.notices == (notice,)
+
+
+def test_the_rest_of_a_book_is_read() -> None:
+    """What a table lists, in the order of the versions; a schema may be JSON text."""
+    written = {
+        "server": {
+            "name": "n", "version": "v", "title": "t", "instructions": "i", "park": 3,
+            "protocol_versions": ["2026-07-28", "2024-11-05"], "progress": False,
+        },
+        "tools": [
+            {"name": "a", "inputSchema": '{"default":null}', "outputSchema": "{"},
+            {"name": "b", "kind": "question", "no_answer_after": "s"},
+        ],
+        "prompts": [{"name": "p"}],
+        "resourceTemplates": [{"uriTemplate": "u"}],
+        "wait": {"ping": False, "*": 0},
+    }  # fmt: skip
+    meta = {KIND: "question", "humanmcp/no_answer_after": "s"}
+    assert parse(written) == Book(
+        "n",
+        "v",
+        "t",
+        "i",
+        ("2024-11-05", "2026-07-28"),
+        tools=(
+            {"name": "a", "inputSchema": {"default": None}, "outputSchema": "{"},
+            {"outputSchema": OUTCOME, "name": "b", "_meta": meta},
+        ),
+        prompts=({"name": "p"},),
+        resource_templates=({"uriTemplate": "u"},),
+        wait={"ping": None, "*": 0.0},
+        progress=False,
+        park=3.0,
+    )
+    change = {**RULE, "add": {"tools": [{"name": "t"}]}, "remove": {"prompts": ["p"]}}
+    (entry,) = parse({"rules": [change]}).entries
+    assert entry.change == DefinitionChange({"tools": ({"name": "t"},)}, {"prompts": ("p",)})
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "text"),
+    [
+        ("tools/call", "a", '[[rules]]\ntool = "a"\ntext = "…"'),
+        ("tools/call", "", '[[rules]]\nmethod = "tools/call"\ntext = "…"'),
+        ("prompts/get", 'é"', '[[rules]]\nprompt = "é\\""\nresult = {}'),
+        ("resources/read", "u", '[[rules]]\nresource = "u"\nresult = {}'),
+        ("x", "y", '[[rules]]\nmethod = "x"\nresult = {}'),
+    ],
+)
+def test_an_example_of_a_rule_is_written_for_a_request(method: str, name: str, text: str) -> None:
+    """It answers that request and none beside it."""
+    assert example_entry(method, name) == text
+
+
+def test_a_refusal_says_what_no_rule_answers_and_which_would() -> None:
+    """Word for word: the model reads it."""
+    found = decide(exchange("tools/call", name="b"), Book(), NegotiatedState(), refuse=True)
+    message = (
+        "No rule of the answer book answers tools/call b. Add one:\n"
+        '[[rules]]\ntool = "b"\ntext = "…"'
+    )
+    assert found == Decision(
+        0.0, json.dumps({"code": -32602, "message": message}, ensure_ascii=False),
+        TextForm.ERROR, "book",
+    )  # fmt: skip
+    bare = decide(exchange("completion/complete"), Book(), NegotiatedState(), refuse=True)
+    begins = "No rule of the answer book answers completion/complete. Add one:"
+    assert answer(bare)["message"].startswith(begins)
+
+
+INFO = {"name": "n", "version": "v"}
+PLAIN = Book("n", "v", instructions="", tools=())
+SERVED = {"io.modelcontextprotocol/serverInfo": INFO}
+WRAPPED = {"resultType": "complete", "_meta": SERVED}
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "own", "found"),
+    [
+        (
+            exchange("initialize", protocolVersion="2025-03-26"),
+            PLAIN,
+            {"protocolVersion": "2025-03-26", "capabilities": {}, "serverInfo": INFO},
+        ),
+        (
+            exchange("initialize"),
+            PLAIN._replace(title="t", instructions="i", prompts=({"name": "p"},)),
+            {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"prompts": {"listChanged": True}},
+                "serverInfo": {"name": "n", "title": "t", "version": "v"},
+                "instructions": "i",
+            },
+        ),
+        (
+            exchange("server/discover", "2026-07-28"),
+            PLAIN._replace(protocol_versions=("2025-11-25", "2026-07-28")),
+            {
+                **WRAPPED,
+                "supportedVersions": ["2025-11-25", "2026-07-28"],
+                "capabilities": {},
+                "ttlMs": 0,
+                "cacheScope": "private",
+            },
+        ),
+        (
+            exchange("server/discover", "2026-07-28"),
+            PLAIN._replace(protocol_versions=("2025-11-25",)),
+            {"code": -32601, "message": "Method not found"},
+        ),
+        (exchange("resources/subscribe"), PLAIN, {}),
+        (exchange("ping", "2026-07-28"), PLAIN, {"code": -32601, "message": "Method not found"}),
+        (exchange("prompts/list"), PLAIN, {"prompts": []}),
+        (
+            exchange("tools/list", "2026-07-28"),
+            PLAIN._replace(tools=({"name": "a", "outputSchema": {}},)),
+            {
+                **WRAPPED,
+                "tools": [{"name": "a", "outputSchema": {}}],
+                "ttlMs": 0,
+                "cacheScope": "private",
+            },
+        ),
+        (
+            exchange("tools/list", "2025-03-26"),
+            PLAIN._replace(tools=({"name": "a", "outputSchema": {}},)),
+            {"tools": [{"name": "a"}]},
+        ),
+        (
+            exchange(
+                "tools/list",
+                "2026-07-28",
+                _meta={"io.modelcontextprotocol/protocolVersion": "2030-01-01"},
+            ),
+            PLAIN,
+            {
+                "code": -32022,
+                "message": "Unsupported protocol version",
+                "data": {
+                    "supported": list(PLAIN.protocol_versions),
+                    "requested": "2030-01-01",
+                },
+            },
+        ),
+    ],
+    ids=range(10),
+)
+def test_the_own_answers_of_a_book_are_whole(
+    asked_for: Exchange, own: Book, found: dict[str, Any]
+) -> None:
+    """Member by member."""
+    assert answer(decide(asked_for, own, NegotiatedState(), mode=Mode.AUTO)) == found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "limit", "after"),
+    [
+        ({"question": "Q?", "s": 5, "default": "d"}, "s", 5.0),
+        ({"question": "Q?", "s": 5}, "t", None),
+        ({"question": "Q?", "s": 5}, "", None),
+        ({"question": "Q?", "s": "x"}, "s", None),
+    ],
+)
+def test_a_question_that_nobody_answers_has_its_outcome_after_the_limit(
+    arguments: dict[str, Any], limit: str, after: float | None
+) -> None:
+    """Of the tool that is called, and of no other."""
+    meta = {"humanmcp/no_answer_after": limit} if limit else {}
+    own = PLAIN._replace(tools=({"name": "x"}, {"name": "a", "_meta": meta}))
+    call = exchange("tools/call", name="a", arguments=arguments)
+    found = decide(call, own, NegotiatedState())
+    assert found.after == after
+    assert not decide(
+        exchange("prompts/get", name="a", arguments=arguments), own, NegotiatedState()
+    ).text
+    if after is not None:
+        outcome = {"status": "no_answer", "answers": {}, "defaults": {"Q?": "d"}}
+        text = {"type": "text", "text": json.dumps(outcome)}
+        assert answer(found) == {"content": [text], "structuredContent": outcome}
+        assert (found.form, found.by, found.stoppable) == (TextForm.RESULT, "book", False)
+
+
+def test_a_decision_is_due_from_its_moment_on() -> None:
+    """A person who is at it stops only what may be stopped."""
+    decision = Decision(2.0)
+    assert [decision.due(waited) for waited in (1.9, 2.0, 2.1)] == [False, True, True]
+    assert decision.due(2.0, touched=True)
+    assert not decision._replace(stoppable=True).due(2.0, touched=True)
+    assert decision._replace(stoppable=True).due(2.0)
+    assert not Decision().due(9e9)
+    error = {"code": 1, "message": "é"}
+    refused = Decision(2.0, "x", TextForm.TEXT, "b", 3, notices=(Notice("m"),), fault="f")
+    assert refused.refused(error) == Decision(
+        2.0, json.dumps(error), TextForm.ERROR, "b", 3, counts=False
+    )

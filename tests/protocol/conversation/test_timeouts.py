@@ -168,6 +168,7 @@ def test_a_cancel_for_the_time_teaches_the_limit_and_any_other_end_nothing(
         ("claude-code", "Claude Code"),
         ("Codex-MCP-Client", "Codex"),
         ("codex", "Codex"),
+        ("gemini-cli-mcp-client-weather", "Gemini CLI"),
         ("copilot", "Copilot CLI"),
         ("Visual Studio Code - Insiders", "VS Code"),
         ("mcp-test-client", "gemini mcp list, qwen mcp list"),
