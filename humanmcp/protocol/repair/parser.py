@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Final
+from typing import Final, NoReturn
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit, least
@@ -168,7 +168,7 @@ class _RepairParser(ScalarReader):
         else:
             self._unexpected()
 
-    def _unexpected(self) -> None:
+    def _unexpected(self) -> NoReturn:
         self.mistake(kinds.unexpected_character, self.at, self.at + 1, (), typed=self.peek())
         raise UnrepairableError
 
@@ -287,7 +287,6 @@ class _RepairParser(ScalarReader):
         found = WORD.match(self.text, self.at) or NUMBERLIKE.match(self.text, self.at)
         if not found:
             self._unexpected()
-            return ""
         start, end, name = self.at, found.end(), found[0]
         if self.text[end : end + 1] in ('"', "”") and self.is_name(end + 1):
             edit = TextEdit(start, start, '"')

@@ -7,6 +7,15 @@ import pytest
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, Source
+from humanmcp.protocol.diagnostics.problem import (
+    FixAction,
+    delete,
+    insert,
+    rename_to,
+    replace_with,
+    unwrap,
+    wrap,
+)
 from tests.support.verdicts import R2024, R2025, R2026, asked, check
 
 HELLO: dict[str, Any] = {
@@ -75,3 +84,41 @@ def test_what_is_not_in_the_text_stands_at_what_is_around_it() -> None:
         assert text[diagnostic.start : diagnostic.end] == at, path
     assert placer.spot(("error",)) is None
     assert placer.spot(("result", "z")) is None
+
+
+SOURCE = ' {"a": [1, {"b": 2}, 3] , "c": {}, "d": { } }'
+
+
+@pytest.mark.parametrize(
+    ("fix", "fixed"),
+    [
+        (delete(("a", 0)), ' {"a": [{"b": 2}, 3] , "c": {}, "d": { } }'),
+        (delete(("a", 1)), ' {"a": [1, 3] , "c": {}, "d": { } }'),
+        (delete(("a", 2)), ' {"a": [1, {"b": 2}] , "c": {}, "d": { } }'),
+        (delete(("a", 1, "b")), ' {"a": [1, {}, 3] , "c": {}, "d": { } }'),
+        (delete(("a",)), ' {"c": {}, "d": { } }'),
+        (delete(("c",)), ' {"a": [1, {"b": 2}, 3], "d": { } }'),
+        (delete(("d",)), ' {"a": [1, {"b": 2}, 3] , "c": {} }'),
+        (delete(("z",)), None),
+        (insert(("n",), 1), ' {"a": [1, {"b": 2}, 3] , "c": {}, "d": { }, "n": 1 }'),
+        (insert(("c", "n"), 1), ' {"a": [1, {"b": 2}, 3] , "c": {"n": 1}, "d": { } }'),
+        (insert(("d", "n"), 1), ' {"a": [1, {"b": 2}, 3] , "c": {}, "d": {"n": 1} }'),
+        (insert(("a", "n"), 1), None),
+        (insert(("z", "n"), 1), None),
+        (rename_to(("c",), "q"), ' {"a": [1, {"b": 2}, 3] , "q": {}, "d": { } }'),
+        (replace_with(("a", 1), []), ' {"a": [1, [], 3] , "c": {}, "d": { } }'),
+        (wrap(("a", 1), "[", "]"), ' {"a": [1, [{"b": 2}], 3] , "c": {}, "d": { } }'),
+        (unwrap(("a", 1), ("b",)), ' {"a": [1, 2, 3] , "c": {}, "d": { } }'),
+        (unwrap((), ("a", 2)), " 3"),
+        (unwrap(("a", 1), ("z",)), None),
+        (unwrap(("a",), (3,)), None),
+        (unwrap(("z",), ("b",)), None),
+    ],
+    ids=lambda one: f"{one.does.value} {one.path}" if isinstance(one, FixAction) else "",
+)
+def test_a_fix_changes_what_it_names_and_one_comma(fix: FixAction, fixed: str | None) -> None:
+    """Of what is not there, there is no fix."""
+    problem = kinds.missing_method(fix.path, fix)
+    (diagnostic,) = Placer(Source(SOURCE, SOURCE)).diagnostics([problem])
+    assert (diagnostic.fix and diagnostic.fix.apply(SOURCE)) == fixed
+    assert diagnostic.fix is None or diagnostic.fix.label == fix.label

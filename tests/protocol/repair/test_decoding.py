@@ -85,3 +85,34 @@ def test_japanese_answers_survive_cp932(words: str) -> None:
     """Whatever was typed in Japanese comes out as it was."""
     text = f'{{"result":{{"content":[{{"type":"text","text":"{words}"}}]}}}}'
     assert decode_file(text.encode("cp932"))[0] == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "text", "code", "detail", "place"),
+    [
+        (b"\xef\xbb\xbf{}", "{}", "F01", (), (0, 0, 1, 1)),
+        (b"\xef\xbb\xbf", "", "F01", (), (0, 0, 0, 0)),
+        (b"\xff\xfe{\0}\0", "{}", "F02", (("encoding", "UTF-16-LE"),), (0, 0, 1, 1)),
+        (b"\xfe\xff\0{\0}", "{}", "F02", (("encoding", "UTF-16-BE"),), (0, 0, 1, 1)),
+        (b'{"a":"\x90\xb0"}', '{"a":"晴"}', "F03", (), (0, 0, 1, 1)),
+        (b'\n{"a":"caf\xe9"}', '\n{"a":"café"}', "F04", (("char", "é"),), (10, 11, 2, 10)),
+        (b"\xe9", "é", "F04", (("char", "é"),), (0, 1, 1, 1)),
+        (b"\x7f\xe9", "\x7fé", "F04", (("char", "é"),), (1, 2, 1, 2)),
+        (b"{\0}\0", "{\0}\0", "F05", (), (1, 2, 1, 2)),
+        (b'{"a":\n"\0"}', '{"a":\n"\0"}', "F05", (), (7, 8, 2, 2)),
+        (b"\xff\xfea", "\ufffd", "F05", (), (0, 0, 1, 1)),
+        (b"\xff\0\xff", "\ufffd\0\ufffd", "F05", (), (0, 0, 1, 1)),
+        (b"a\0\xff", "a\0\ufffd", "F05", (), (0, 0, 1, 1)),
+    ],
+)
+def test_each_encoding_is_named_at_what_shows_it(
+    raw: bytes,
+    text: str,
+    code: str,
+    detail: tuple[tuple[str, str], ...],
+    place: tuple[int, int, int, int],
+) -> None:
+    """The first character that is wrong, or the whole file."""
+    decoded, (found,) = decode_file(raw)
+    assert (decoded, found.code, found.detail) == (text, code, detail)
+    assert (found.start, found.end, found.line, found.column) == place

@@ -6,8 +6,8 @@ import pytest
 
 from humanmcp import locales
 from humanmcp.protocol.diagnostics.autofix import autofix, suggestion
-from humanmcp.protocol.diagnostics.model import Applicability
-from humanmcp.protocol.repair.embedded import find_answer, quote_marks, unescaped
+from humanmcp.protocol.diagnostics.model import Applicability, TextEdit
+from humanmcp.protocol.repair.embedded import Around, find_answer, quote_marks, unescaped
 from humanmcp.protocol.validation.check import check
 from tests.support.speaking import said_in
 from tests.support.verdicts import asked, codes, hold
@@ -156,3 +156,77 @@ def test_an_answer_is_sought_behind_many_brackets_and_not_behind_more(
     """Each may begin it, and each is tried."""
     found = find_answer(f"words {'(] [1] ' * count}" + '{"content": []}')
     assert (found is not None) is is_found
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "answer"),
+    [
+        ('x {"result":{}}', "J35", '{"result":{}}'),
+        ('x {"result":{}} y', "J42", '{"result":{}}'),
+        ('x {"result":{}} ;,)\'"`\n', "J35", '{"result":{}}'),
+        ('x {"result":{}}\t\r\n;', "J35", '{"result":{}}'),
+        ('x {"code":1,"message":"m"}', "J35", '{"code":1,"message":"m"}'),
+        ('x [{"result":1}] y', "J42", '[{"result":1}]'),
+        ('x [1,{"result":1}]', "J42", '{"result":1}'),
+        ('x [] {"error":1}', "J35", '{"error":1}'),
+        ('x {"a":{"result":1}}', "J42", '{"result":1}'),
+        ('x [[{"result":1}]]', "J42", '[{"result":1}]'),
+        ("x {result: 1}", "J35", "{result: 1}"),
+        ("x {'tools': 1}", "J35", "{'tools': 1}"),
+        ("x {“roots”: 1}", "J35", "{“roots”: 1}"),
+        ("x {a: {error:1}}", "J35", "{a: {error:1}}"),
+        ('x {"a":"}", "error":1} z', "J42", '{"a":"}", "error":1}'),
+        ("x ('}', {error:1})", "J35", "{error:1}"),
+        ('x {"code":1}', "", ""),
+        ('x {"message":"m"}', "", ""),
+        ('x {"a":1}', "", ""),
+        (' {"result":{}}', "", ""),
+        ('{"result":{}} x', "", ""),
+        ('{"result":1', "", ""),
+    ],
+)
+def test_an_answer_inside_has_its_place_and_what_stands_around_it_its_code(
+    text: str, code: str, answer: str
+) -> None:
+    """Marks that end a line of a program are no words behind it."""
+    at = text.find(answer)
+    assert find_answer(text) == (Around(code, at, at + len(answer)) if code else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("> a\n>b", [(0, 2), (4, 5)]),
+        (">> a\n\n > b\n", [(0, 3), (6, 9)]),
+        ("  > {}", [(0, 4)]),
+        (">\t>a", [(0, 3)]),
+        ("> a\nb", []),
+        ("a", []),
+        ("", []),
+    ],
+)
+def test_the_marks_of_quoted_lines_are_cut_where_they_stand(
+    text: str, cut: list[tuple[int, int]]
+) -> None:
+    """With the white space before them and one behind; a blank line needs none."""
+    assert quote_marks(text) == tuple(TextEdit(*one, "") for one in cut)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        (r"{\"a\":1}", '{"a":1}'),
+        (r'"{\"a\":1}"', '{"a":1}'),
+        (r" [\"a\"] ", '["a"]'),
+        (r"{ \"a\": \"b\tc\" }", None),
+        (r"{\\\"a\\\":1}", None),
+        (r"[ \"a\"", None),
+        (r"'{\"a\":1}'", None),
+        ('{"a":1}', None),
+    ],
+)
+def test_escapes_are_undone_once_and_only_where_json_comes_of_it(
+    text: str, plain: str | None
+) -> None:
+    """What was escaped twice would be JSON in JSON."""
+    assert unescaped(text) == plain

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.model import Severity, TextEdit, applied
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.repair import reading as json_reading
 from tests.support.verdicts import hold_diagnostic
@@ -405,3 +405,121 @@ def test_a_long_number_in_a_long_text_is_named_with_its_fix() -> None:
     reading = json_reading.read_json(f'[{number},"{LONG_TEXT}"]')
     assert [one.code for one in reading.diagnostics] == ["J40", "J24"]
     assert [tuple(one) for one in reading.edits] == [(1, 4302, f'"{number}"')]
+
+
+ONE: Final = '{"a":1}'
+READINGS: Final[
+    tuple[tuple[str, str, list[tuple[int, int]], list[tuple[str, int, int, int, int]]], ...]
+] = (
+    # (text, the JSON in it, what is cut, the problems: code, start, end, line, column)
+    (f"\ufeff{ONE}", ONE, [(0, 1)], [("F01", 0, 1, 1, 1)]),
+    (f"```json\n{ONE}\n```", ONE, [(0, 8), (15, 19)], [("J50", 0, 19, 1, 1), ("J51", 0, 0, 1, 1)]),
+    (
+        f"```json\r\n{ONE}\r\n  ```\r\n",
+        ONE,
+        [(0, 9), (16, 25)],
+        [("J50", 0, 25, 1, 1), ("J51", 0, 0, 1, 1)],
+    ),
+    (
+        '\ufeff ```\n{"a":1,}\n``` ',
+        ONE,
+        [(0, 6), (12, 13), (14, 19)],
+        [("F01", 0, 1, 1, 1), ("J50", 0, 19, 1, 1), ("J51", 0, 0, 1, 1), ("J02", 12, 13, 2, 7)],
+    ),
+    (
+        "\ufeffecho '{\"result\":1}' > x",
+        '{"result":1}',
+        [(0, 7), (19, 24)],
+        [("F01", 0, 1, 1, 1), ("J42", 1, 24, 1, 2)],
+    ),
+    (
+        'ab\n{"result":1}',
+        '{"result":1}',
+        [(0, 3)],
+        [("J35", 0, 3, 1, 1), ("J51", 0, 0, 1, 1)],
+    ),
+    (f"\n > {ONE}", f"\n{ONE}", [(0, 0), (1, 4), (11, 11)], [("J41", 0, 11, 1, 1)]),
+    (
+        f"\ufeff> {ONE}",
+        ONE,
+        [(0, 1), (1, 3), (10, 10)],
+        [("F01", 0, 1, 1, 1), ("J41", 1, 10, 1, 2)],
+    ),
+    (
+        f"```\n> {ONE}\n```",
+        ONE,
+        [(0, 4), (4, 6), (13, 17)],
+        [("J50", 0, 17, 1, 1), ("J41", 4, 13, 2, 1)],
+    ),
+    ('{"a":1\n}', '{"a":1\n}', [], [("J51", 0, 0, 1, 1)]),
+    (f"{ONE}\n\n", f"{ONE}\n\n", [], []),
+    ("", "", [], [("J19", 0, 0, 0, 0)]),
+    ("  ", "", [], [("J19", 0, 0, 1, 1)]),
+    ("\ufeff", "", [], [("J19", 0, 0, 1, 1)]),
+    ("```\n\n```", "", [], [("J19", 0, 0, 1, 1)]),
+)
+
+
+@pytest.mark.parametrize(("text", "within", "cut", "problems"), READINGS)
+def test_what_stands_around_json_is_cut_and_named_at_its_place(
+    text: str,
+    within: str,
+    cut: list[tuple[int, int]],
+    problems: list[tuple[str, int, int, int, int]],
+) -> None:
+    """A mark, a fence, the words of a shell, the marks of a quotation."""
+    reading = json_reading.read_json(text)
+    assert (reading.json, reading.readable) == (within, bool(within))
+    assert reading.value == (json.loads(within) if within else None)
+    assert reading.size == len(text.encode())
+    assert [tuple(one) for one in reading.edits] == [(*one, "") for one in cut]
+    assert [
+        (one.code, one.start, one.end, one.line, one.column) for one in reading.diagnostics
+    ] == problems
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "grade", "becomes"),
+    [
+        (rf"{chr(0xFEFF)}{{\"a\":1}}", "replace", "safe", f"\ufeff{ONE}"),
+        (f"\ufeff> {ONE}", "delete", "removes", f"\ufeff{ONE}"),
+        ('\ufeff x\n {"result":1} ;', "only", "removes", '{"result":1}'),
+        ('x {"result":1} y', "only", "removes", '{"result":1}'),
+    ],
+)
+def test_what_is_cut_around_json_is_a_fix_with_its_grade(
+    text: str, label: str, grade: str, becomes: str
+) -> None:
+    """Words may mean something; the escapes of a program mean nothing."""
+    (problem,) = (one for one in json_reading.read_json(text).diagnostics if one.blocks)
+    assert problem.fix is not None
+    assert (problem.fix.label, problem.fix.applicability.value) == (label, grade)
+    assert problem.fix.apply(text) == becomes
+
+
+@pytest.mark.parametrize(
+    ("size", "codes"),
+    [
+        (json_reading.LONG - 1, []),
+        (json_reading.LONG, []),
+        (json_reading.LONG + 1, [("J40", (("size", "1.0"),))]),
+        (json_reading.LONGEST, [("J40", (("size", "10.5"),))]),
+        (json_reading.LONGEST + 1, [("J27", (("size", "10.0"),))]),
+    ],
+)
+def test_the_size_of_a_text_is_told_above_each_limit(
+    size: int, codes: list[tuple[str, tuple[tuple[str, str], ...]]]
+) -> None:
+    """In millions of bytes, or in MiB where that is the limit."""
+    reading = json_reading.read_json(f'"{"x" * (size - 2)}"')
+    assert [(one.code, one.detail) for one in reading.diagnostics] == codes
+    assert (reading.size, reading.readable) == (size, size <= json_reading.LONGEST)
+
+
+def test_offsets_of_a_fixed_text_are_those_of_the_typed_one() -> None:
+    """Behind a cut, inside and behind what was put in, and behind a replacement."""
+    edits = (TextEdit(0, 2, ""), TextEdit(4, 4, "xy"), TextEdit(6, 8, "a"))
+    typed = json_reading.as_typed(edits)
+    assert applied("01234567890", edits) == "23xy45a890"
+    assert [typed(at) for at in range(10)] == [2, 3, 4, 4, 4, 5, 6, 8, 9, 10]
+    assert json_reading.as_typed(edits[1:])(0) == 0

@@ -501,3 +501,91 @@ def test_of_very_many_broken_requests_the_oldest_are_forgotten(direction: Direct
     assert found[2] == ("N48", {"id": "2", "line": "2"})
     assert found[MOST_OPEN + 1] == ("N48", {"id": str(MOST_OPEN + 1), "line": str(MOST_OPEN + 1)})
     assert found[1] == ("N57", {"id": "1"})
+
+
+ASKED_HANDS = (
+    (IN, request("initialize", protocolVersion="2025-06-18", capabilities={"roots": {}},
+                 clientInfo={"name": "c", "version": "1"})),
+    (OUT, answer(protocolVersion="2025-06-18", capabilities={"tools": {}},
+                 serverInfo={"name": "s", "version": "1"})),
+)  # fmt: skip
+SHAKEN = (*ASKED_HANDS, (IN, notice("notifications/initialized")))
+ROOTS = (OUT, request("roots/list", 9))
+FAILED = b'{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":"x"}}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ((*ASKED_HANDS, ROOTS), ["3 9 N58 warning /method method=roots/list"]),
+        ((*ASKED_HANDS, (OUT, request("ping", 9))), []),
+        ((*ASKED_HANDS, (IN, b"{"), ROOTS), ["3  N01 error  column=2"]),
+        ((ASKED_HANDS[0], (OUT, FAILED % 1), ROOTS), []),
+        (
+            (*ASKED_HANDS, (IN, request("ping", 2)), (OUT, FAILED % 2), ROOTS),
+            ["5 9 N58 warning /method method=roots/list"],
+        ),
+        (((IN, CALL),), ["1 1 M86 hint /method method=tools/call"]),
+        (((OUT, b"x"), (IN, CALL)), ["1  N01 error  column=1"]),
+        (
+            (*SHAKEN, (OUT, request("tools/list", 9))),
+            ["4 9 N31 warning /method method=tools/list version=2025-06-18"],
+        ),
+        ((*SHAKEN, ROOTS, ROOTS), ["5 9 N10 warning /id "]),
+        (
+            (*SHAKEN, (IN, request("tools/list", 8)), (IN, request("tools/list", 8))),
+            ["5 8 N10 warning /id "],
+        ),
+        (
+            (*SHAKEN, (IN, notice("notifications/x"))),
+            ["4  M83 hint /method method=notifications/x version=2025-06-18"],
+        ),
+        ((*SHAKEN, (OUT, b'{"jsonrpc":"2.0","id":null,"result":{}}')), ["4  N45 warning  "]),
+        (
+            (*SHAKEN, (IN, CALL), (OUT, b'{"jsonrpc":"2.0","result":{"content":[]}}')),
+            ["5  N08 error  "],
+        ),
+        (
+            (*SHAKEN, (IN, CALL), (OUT, b'{"jsonrpc":"2.0","id":"1","result":{"content":[]}}')),
+            ['5 "1" R04 error /id typed="1" id=1'],
+        ),
+        ((*SHAKEN, (IN, CALL), (OUT, DONE), (OUT, DONE)), ["6 1 N44 warning /id id=1"]),
+        (
+            (
+                *SHAKEN,
+                (IN, CALL),
+                (IN, notice("notifications/cancelled", requestId=1)),
+                (OUT, DONE),
+            ),
+            ["6 1 N47 warning /id "],
+        ),
+        ((*SHAKEN, (OUT, answer(5))), ["4 5 N30 warning /id id=5"]),
+    ],
+)
+def test_each_line_has_its_problems_at_their_place(
+    lines: tuple[tuple[Direction, bytes], ...], said: list[str]
+) -> None:
+    """With its id, if it has one: the line, the id, the code, how grave it is, where, and what."""
+    overheard = ConversationJudge("2025-06-18")
+    found = [
+        f"{judged.line} {judged.id} {one.code} {one.severity.value} {one.pointer} "
+        + " ".join(f"{name}={what}" for name, what in one.detail)
+        for number, (direction, raw) in enumerate(lines, 1)
+        for judged in overheard.line(number, direction, raw)
+        for one in judged.diagnostics
+    ]
+    assert found == said
+
+
+def test_a_request_whose_line_nobody_told_has_none() -> None:
+    """0 is no number of a line: whether its answer was dropped or never came."""
+    talk = Talk()
+    talk.asks(3, 1)
+    talk.asks(4, 2)
+    strange = Unanswered()
+    observed = talk.hears(5, Direction.OUT, id=1, result={})
+    found = strange.checked(5, observed, (WRONG,))
+    assert found is not None
+    assert (found.seq, found.dropped) == (0, 5)
+    left = [(one.seq, one.request.number, one.dropped) for one in strange.left(talk.state)]
+    assert left == [(0, 1, 5), (0, 2, 0)]
