@@ -19,6 +19,19 @@ def written(mistake: JsonMistake) -> str:
 
 
 MISTAKES: Final[tuple[tuple[str, list[str], str | None], ...]] = (
+    (
+        "{'a':\"X, Y\"}",
+        ['J05 char=\' at 1-2, replace_all safe 1-2:" 3-4:"'],
+        '{"a":"X, Y"}',
+    ),
+    (
+        "{'a':＂X, Y\"}",
+        [
+            'J05 char=\' at 1-2, replace_all safe 1-2:" 3-4:"',
+            'J03 char=＂ half=" at 5-6, replace_all safe 5-6:"',
+        ],
+        '{"a":"X, Y"}',
+    ),
     ("'{\"a\":1}'", ["J31 at 0-1, delete safe 0-1: 8-9:"], '{"a":1}'),
     ("'[1]'", ["J31 at 0-1, delete safe 0-1: 4-5:"], "[1]"),
     ('`{"a":1}`', ["J31 at 0-1, delete safe 0-1: 8-9:"], '{"a":1}'),
