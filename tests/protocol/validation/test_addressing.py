@@ -8,7 +8,16 @@ from humanmcp.protocol.conversation.exchange import Exchange, RequestArrived
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.session import McpSession
-from humanmcp.protocol.validation.addressing import addressed, is_report, kind_typed, unaddressed
+from humanmcp.protocol.validation.addressing import (
+    Documents,
+    addressed,
+    divide,
+    is_report,
+    kind_typed,
+    unaddressed,
+    unmatched,
+)
+from tests.support.verdicts import R2025, R2025_03, R2026, asked
 
 
 def pinged(session: McpSession, *ids: object) -> list[Exchange]:
@@ -157,3 +166,96 @@ def test_a_wrong_id_hides_no_other_mistake_where_one_request_waits() -> None:
     assert said(session, text.replace("true", "{}").replace(":{}}}", f":{right}}}}}")) == ["R50"]
     pinged(session, 1, 2)
     assert said(session, '{"jsonrpc":"2.0","id":9,"result":{"protocolVersion":1}}') == ["R50"]
+
+
+@pytest.mark.parametrize(
+    ("text", "texts", "ends", "state"),
+    [
+        ('{"a":1}', [(0, 7)], [7], ""),
+        ('{"a":1} ;\n[2]//x\n', [(0, 7), (10, 13)], [9, 16], ""),
+        ('{"a":1}}, ', [(0, 7)], [9], ""),
+        ('{"a":"}"}', [(0, 9)], [9], ""),
+        ("{} # c\n{}", [(0, 2), (7, 9)], [6, 9], ""),
+        ("{}/* a\n*/ {}", [(0, 2), (10, 12)], [9, 12], ""),
+        ("[1][2]", [(0, 3), (3, 6)], [3, 6], ""),
+        ("{}){}", [(0, 2), (3, 5)], [3, 5], ""),
+        ("{}; ;{}", [(0, 2), (5, 7)], [5, 7], ""),
+        ("\ufeff{}\0", [(1, 3)], [3], ""),
+        ("", [], [], ""),
+        ('{"a":1', [], [], "incomplete"),
+        ('{} {"a"', [(0, 2)], [2], "incomplete"),
+        ("x", [], [], "malformed"),
+        ("{} x", [(0, 2)], [2], "malformed"),
+    ],
+)
+def test_a_text_is_divided_into_its_documents(
+    text: str, texts: list[tuple[int, int]], ends: list[int], state: str
+) -> None:
+    """With what stands behind each and is no answer; the last one may still be written."""
+    wanted = Documents(tuple(texts), tuple(ends), state == "incomplete", state == "malformed")
+    assert divide(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "pending", "code", "detail", "spot", "fix"),
+    [
+        ('{"id":5,"result":{}}', [], "R51", {"typed": "5"}, (6, 7), None),
+        ('{"result":{}}', [], "R52", {}, (0, 0), None),
+        ('{"id":5,"result":{}}', ["3"], "R50", {"pending": "3", "typed": "5"}, (6, 7), "guess 3"),
+        ('{"result":{}}', ["3"], "R02", {"id": "3"}, (0, 0), None),
+        ('{"id":null}', ["3"], "R02", {"id": "3"}, (6, 10), "guess 3"),
+        ('{"id":true}', ["3"], "R02", {"id": "3"}, (6, 10), "guess 3"),
+        ('{"result":{}}', ["3", '"x"'], "R54", {"id": '3, "x"'}, (0, 0), None),
+        ('{"result":{}}', ["3", "3"], "R02", {"id": "3"}, (0, 0), None),
+        ('{"result":{}}', ["3", "4", "3"], "R54", {"id": "3, 4"}, (0, 0), None),
+        ('{"id":"3"}', ["3"], "R04", {"typed": '"3"', "id": "3"}, (6, 9), "safe 3"),
+        ('{"id":"3"}', ["4", "3"], "R04", {"typed": '"3"', "id": "3"}, (6, 9), "safe 3"),
+        ('{"id":3}', ['"3"'], "R04", {"typed": "3", "id": '"3"'}, (6, 7), 'safe "3"'),
+        ('{"id":5}', ["3", "4"], "R50", {"pending": "3, 4", "typed": "5"}, (6, 7), None),
+        ('{"id":1.0}', ["1"], "R50", {"pending": "1", "typed": "1.0"}, (6, 9), "guess 1"),
+        ("{'id': 7}", ["3"], "R50", {"pending": "3", "typed": "7"}, (7, 8), "guess 3"),
+        ("[1]", ["3"], "R12", {}, (0, 0), None),
+        ("x", ["3"], "R02", {"id": "3"}, (0, 0), None),
+        (
+            '{"id": 5}',
+            [str(number) for number in range(10, 18)],
+            "R50",
+            {"pending": "10, 11, 12, 13, 14, 15, 16, 17", "typed": "5"},
+            (7, 8),
+            None,
+        ),
+        (
+            '{"id": 5}',
+            [str(number) for number in range(10, 19)],
+            "R50",
+            {"pending": "10, 11, 12, 13, 14, 15, 16, 17", "typed": "5"},
+            (7, 8),
+            None,
+        ),
+    ],
+)
+def test_an_id_that_belongs_to_nothing_is_told_with_those_that_wait(
+    text: str,
+    pending: list[str],
+    code: str,
+    detail: dict[str, str],
+    spot: tuple[int, int],
+    *,
+    fix: str | None,
+) -> None:
+    """At the id; the one that was meant is put there where only one can be meant."""
+    found = unmatched(text, [asked("ping", {}, token=token) for token in pending])
+    assert (found.code, dict(found.detail)) == (code, detail)
+    assert (found.start, found.end, found.line, found.column) == (*spot, 1, spot[0] + 1)
+    if found.fix is None:
+        assert fix is None
+    else:
+        (edit,) = found.fix.edits
+        assert f"{found.fix.applicability.value} {edit.new}" == fix
+        assert (edit.start, edit.end, found.fix.label) == (*spot, "replace")
+
+
+def test_an_array_is_a_batch_where_the_version_has_batches() -> None:
+    """Only 2025-03-26 has."""
+    for version, code in ((R2025, "R12"), (R2025_03, "R13"), (R2026, "R12")):
+        assert unmatched("[1]", [asked("ping", {}, version=version)]).code == code

@@ -16,6 +16,7 @@ from humanmcp.protocol.tables.faults import Fault
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.faults import HUGE, LOG_LINE, faults, with_fault
 from humanmcp.protocol.validation.starting_draft import start
+from tests.support.verdicts import asked
 
 SENTENCE = '{"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "sunny"}]}}'
 
@@ -212,3 +213,87 @@ def test_each_fault_says_what_it_is_and_what_a_good_host_does(language: str) -> 
     for fault in Fault:
         assert say("fault", fault.value, language)
         assert say("fault", f"{fault.value}.host", language)
+
+
+WHOLE = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text",\n    "text":"a"}]}}'
+AROUND = '"result": {"content":[{"type":"text",\n  "text":"a"}]}'
+
+
+@pytest.mark.parametrize(
+    ("fault", "text", "broken"),
+    [
+        (Fault.WRONG_ID, WHOLE, f'{{\n  "jsonrpc": "2.0",\n  "id": 1000003,\n  {AROUND}\n}}'),
+        (Fault.ID_AS_TEXT, WHOLE, f'{{\n  "jsonrpc": "2.0",\n  "id": "3",\n  {AROUND}\n}}'),
+        (Fault.NO_JSONRPC, WHOLE, f'{{\n  "id": 3,\n  {AROUND}\n}}'),
+        (Fault.CUT_IN_HALF, WHOLE, '{\n  "jsonrpc": "2.0",\n  "id": 3,\n  "result":'),
+        (Fault.LOG_LINE, WHOLE, "Server started on stdio"),
+        (
+            Fault.RESULT_AND_ERROR,
+            WHOLE,
+            (
+                f'{{\n  "jsonrpc": "2.0",\n  "id": 3,\n  {AROUND},\n'
+                '  "error": { "code": -32603, "message": "Internal error" }\n}'
+            ),
+        ),
+        (
+            Fault.RESULT_AND_ERROR,
+            '{"id":3,"error":{"code":1}}',
+            '{\n  "id": 3,\n  "error": {"code":1},\n  "result": {}\n}',
+        ),
+        (
+            Fault.WRONG_VERSION,
+            '{"id":3,"result":{"a":1}}',
+            ('{\n  "id": 3,\n  "result": {\n    "a": 1,\n'
+            '    "protocolVersion": "1999-01-01"\n  }\n}'),
+        ),
+        (
+            Fault.WRONG_RESULT_TYPE,
+            '{"id":3,"result":5}',
+            '{\n  "id": 3,\n  "result": {\n    "resultType": "finished"\n  }\n}',
+        ),
+        (
+            Fault.LONE_SURROGATE,
+            '{"id":3,"result":{"content":[1]}}',
+            (
+                '{\n  "id": 3,\n  "result": {\n    "content": [\n'
+                '      { "type": "text", "text": "?\\ud83d?" }\n    ]\n  }\n}'
+            ),
+        ),
+        (
+            Fault.LONE_SURROGATE,
+            '{"id":3,"result":{"content":{"a":1}}}',
+            (
+                '{\n  "id": 3,\n  "result": {\n'
+                '    "content": { "type": "text", "text": "?\\ud83d?" }\n  }\n}'
+            ),
+        ),
+        (
+            Fault.LONE_SURROGATE,
+            '{"id":3,"result":{"_meta":{"a":1}},"error":{}}',
+            (
+                '{\n  "id": 3,\n  "result": {\n    "_meta": {\n      "a": 1,\n'
+                '      "text": "?\\ud83d?"\n    }\n  }\n}'
+            ),
+        ),
+    ],
+)
+def test_a_fault_is_written_into_the_text_as_it_stands(
+    fault: Fault, text: str, broken: str
+) -> None:
+    """A member a line, what is within moved below it; the rest as the person wrote it."""
+    assert with_fault(asked("tools/call", {"name": "t"}), text, fault) == broken
+
+
+@pytest.mark.parametrize(
+    ("token", "wrong", "number"),
+    [("5", "1000005", "0"), ('"0"', '"0-wrong"', "0"), ('"07"', '"07-wrong"', "0"),
+     ('"12"', '"12-wrong"', "12"), ('"x"', '"x-wrong"', "0"), ('"\u0661"', '"\u0661-wrong"', "0")],
+)  # fmt: skip
+def test_a_wrong_id_is_far_from_the_right_one(token: str, wrong: str, number: str) -> None:
+    """And the number in a text is one as JSON writes it."""
+    exchange = asked("tools/call", {"name": "t"}, token=token)
+    text = f'{{"id":{token}}}'
+    assert with_fault(exchange, text, Fault.WRONG_ID) == f'{{\n  "id": {wrong}\n}}'
+    assert with_fault(exchange, text, Fault.ID_AS_NUMBER) == f'{{\n  "id": {number}\n}}'
+    offered = Fault.ID_AS_NUMBER in faults(exchange)
+    assert offered == (token in ('"0"', '"12"'))

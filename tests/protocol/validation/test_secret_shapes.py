@@ -13,7 +13,12 @@ from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.tables import examples, methods, versions
 from humanmcp.protocol.validation.held import HeldMessage, judge
 from humanmcp.protocol.validation.outgoing import check_outgoing
-from humanmcp.protocol.validation.secret_shapes import is_secret, to_try, typed_secrets
+from humanmcp.protocol.validation.secret_shapes import (
+    is_secret,
+    to_try,
+    typed_secrets,
+    warn_of_secrets,
+)
 from tests.support.verdicts import R2025, asked, check, codes
 
 CALL = "tools/call"
@@ -185,3 +190,50 @@ def test_a_mark_and_the_folder_one_works_in_are_no_secrets(text: str, *, secret:
     found = [match for shape in to_try(text) for match in shape.finditer(text)]
     assert found
     assert any(map(is_secret, found)) == secret
+
+
+GITHUB = "ghp_" + "a" * 20
+
+
+@pytest.mark.parametrize(
+    ("typed", "found", "by_shape"),
+    [
+        ('"password": "abc"', [], []),
+        ('"password": "abcd"', [(12, 18, "password")], []),
+        ('"token": "true"', [], []),
+        ('"token": "True"', [], []),
+        ('"token": "true1"', [(9, 16, "token")], []),
+        ('"token": "<key>"', [], []),
+        ("token=[redacted1]", [], []),
+        ("PWD=/a/b", [], []),
+        ("pwd=secret99", [(4, 12, "pwd")], []),
+        (GITHUB[:-1], [], []),
+        (GITHUB, [(0, 24, "ghp_…")], [(0, 24, "ghp_…")]),
+        (
+            f'"password": "abcd", "password": "efgh" {GITHUB}',
+            [(12, 18, "password"), (32, 38, "password"), (39, 63, "ghp_…")],
+            [(39, 63, "ghp_…")],
+        ),
+        (f"{'x ' * 24_988}{GITHUB}", [(49_976, 50_000, "ghp_…")], [(49_976, 50_000, "ghp_…")]),
+        (f"{'x ' * 24_989}{GITHUB}", [], []),
+    ],
+    ids=lambda one: one[-30:] if isinstance(one, str) else "",
+)
+def test_a_secret_has_four_characters_and_is_no_common_word(
+    typed: str, found: list[tuple[int, int, str]], by_shape: list[tuple[int, int, str]]
+) -> None:
+    """It is sought in the first fifty thousand characters, by its name or by its shape alone."""
+    assert [tuple(one) for one in typed_secrets(typed)] == found
+    assert [tuple(one) for one in typed_secrets(typed, by_name=False)] == by_shape
+
+
+def test_what_is_known_already_is_not_warned_of() -> None:
+    """Each other secret at its place, with its name."""
+    text = f'"password": "abcd"\n{GITHUB}'
+    found = warn_of_secrets(text, known='x "abcd" x')
+    assert [(one.code, one.detail, one.start, one.end, one.line, one.column) for one in found] == [
+        ("J45", (("name", "ghp_…"),), 19, 43, 2, 1)
+    ]
+    assert [one.start for one in warn_of_secrets(text)] == [12, 19]
+    assert [one.start for one in warn_of_secrets(text, by_name=False)] == [19]
+    assert warn_of_secrets(text, known=text) == ()
