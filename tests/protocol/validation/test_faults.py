@@ -243,8 +243,10 @@ AROUND = '"result": {"content":[{"type":"text",\n  "text":"a"}]}'
         (
             Fault.WRONG_VERSION,
             '{"id":3,"result":{"a":1}}',
-            ('{\n  "id": 3,\n  "result": {\n    "a": 1,\n'
-            '    "protocolVersion": "1999-01-01"\n  }\n}'),
+            (
+                '{\n  "id": 3,\n  "result": {\n    "a": 1,\n'
+                '    "protocolVersion": "1999-01-01"\n  }\n}'
+            ),
         ),
         (
             Fault.WRONG_RESULT_TYPE,

@@ -177,3 +177,103 @@ def test_what_is_wrong_with_a_schema_speaks_both_languages(
 def test_a_problem_that_was_kept_before_rules_had_sentences_is_still_told() -> None:
     """The inbox keeps problems in files: an older one has only the library's words."""
     assert "'x' is odd" in told((("why", "'x' is odd"),), "ja")
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "path", "detail"),
+    [
+        ({"type": ["string", "null"]}, 1, (), "value=1 rule=type limit=string, null"),
+        ({"enum": [1, "a", None]}, 2, (), 'value=2 rule=enum limit=1, "a", null'),
+        ({"const": {"a": 1}}, 2, (), "value=2 rule=const limit={…}"),
+        ({"minimum": 3}, 2, (), "value=2 rule=minimum limit=3"),
+        ({"exclusiveMinimum": 3}, 3, (), "value=3 rule=exclusiveMinimum limit=3"),
+        ({"maximum": 3}, 4, (), "value=4 rule=maximum limit=3"),
+        ({"exclusiveMaximum": 3}, 3, (), "value=3 rule=exclusiveMaximum limit=3"),
+        ({"multipleOf": 2}, 3, (), "value=3 rule=multipleOf limit=2"),
+        ({"minLength": 2}, "é", (), 'value="é" rule=minLength limit=2 count=1'),
+        ({"maxLength": 2}, "abc", (), 'value="abc" rule=maxLength limit=2 count=3'),
+        ({"minItems": 2}, [1], (), "value=[…] rule=minItems limit=2 count=1"),
+        ({"maxItems": 1}, [1, 2], (), "value=[…] rule=maxItems limit=1 count=2"),
+        ({"uniqueItems": True}, [1, 1], (), "value=[…] rule=uniqueItems"),
+        ({"minProperties": 2}, {"a": 1}, (), "value={…} rule=minProperties limit=2 count=1"),
+        ({"maxProperties": 0}, {"a": 1}, (), "value={…} rule=maxProperties limit=0 count=1"),
+        ({"pattern": "^a"}, "b", (), 'value="b" rule=pattern limit=^a'),
+        ({"format": "email"}, "x", (), 'value="x" rule=format limit=email'),
+        ({"required": ["b", "a", "c"]}, {"a": 1}, (), "value={…} rule=required names=b, c"),
+        (
+            {"$ref": "#/$defs/a", "$defs": {"a": {"required": ["b", "c"]}}},
+            {"c": 1},
+            (),
+            "value={…} rule=required names=b",
+        ),
+        (
+            {"unevaluatedProperties": False},
+            {"z": 1},
+            (),
+            "value={…} rule=additionalProperties names=z",
+        ),
+        (
+            {"dependentRequired": {"q": ["r"], "x": ["a"], "a": ["b", "c"]}},
+            {"a": 1, "c": 1, "x": 1},
+            (),
+            "value={…} rule=dependentRequired key=a names=b",
+        ),
+        ({"oneOf": [{"type": "integer"}, {}]}, 1, (), "value=1 rule=oneOf several"),
+        ({"oneOf": [{"type": "string"}]}, 1, (), "value=1 rule=oneOf"),
+        ({"anyOf": [{"type": "string"}]}, 1, (), "value=1 rule=anyOf"),
+        ({"not": {"type": "integer"}}, 1, (), "value=1 rule=not"),
+        ({"properties": {"a": False}}, {"a": 1}, ("a",), "value=1 rule=false"),
+        ({"prefixItems": [{}], "items": False}, [1, 2], (1,), "value=2 rule=false"),
+        ({"contains": {"const": 1}}, [2], (), "value=[…] rule=contains"),
+        ({"contains": {"const": 1}, "minContains": 2}, [1], (), "value=[…]"),
+        ({"contains": {"const": 1}, "maxContains": 1}, [1, 1], (), "value=[…]"),
+        ({"unevaluatedItems": False}, [1], (), "value=[…]"),
+        (
+            {"properties": {"a": {"items": {"type": "string"}}}},
+            {"a": ["x", 1]},
+            ("a", 1),
+            "value=1 rule=type limit=string",
+        ),
+    ],
+)
+def test_each_rule_has_its_place_and_what_fills_its_sentence(
+    schema: dict[str, Any],
+    value: Json,
+    path: tuple[str | int, ...],
+    detail: str,
+) -> None:
+    """The words of the library come first; they are used where there is no rule."""
+    (found,) = validator.compare(value, schema).differences
+    assert found.path == path
+    assert found.detail[0][0] == "why"
+    assert " ".join(f"{name}={said}" for name, said in found.detail[1:]) == detail
+
+
+@pytest.mark.parametrize(
+    ("schema", "rule", "value"),
+    [
+        ({"$schema": "http://x/"}, "unknown dialect", '"http://x/"'),
+        ({"$ref": "#/x"}, "broken reference", '"#/x"'),
+        ({"$ref": "http://x/"}, "remote reference", '"http://x/"'),
+        ({"type": "strin"}, "failed", '""'),
+        ({"$recursiveRef": "#"}, "too costly", '""'),
+    ],
+)
+def test_each_reason_not_to_compare_is_told(schema: dict[str, Any], rule: str, value: str) -> None:
+    """As a rule of its own: nothing is said to be right or wrong."""
+    wanted = (("rule", rule), ("why", rule), ("value", value))
+    assert validator.compare({}, schema) == validator.Comparison((), wanted)
+
+
+def test_twenty_differences_are_told_and_the_value_of_each_at_its_place() -> None:
+    """More are no help."""
+    schema = {"items": {"type": "string"}}
+    for count in (19, 20, 21):
+        found = validator.compare([1] * count, schema).differences
+        assert [one.path for one in found] == [(at,) for at in range(min(count, 20))]
+
+
+@pytest.mark.parametrize(("count", "large"), [(1_999, False), (2_000, False), (2_001, True)])
+def test_a_value_of_more_than_two_thousand_is_large(count: int, *, large: bool) -> None:
+    """It is neither shown nor repeated."""
+    assert validator.is_large([1] * count) == large
