@@ -22,13 +22,14 @@ from humanmcp.protocol.conversation.exchange import (
     RequestSuperseded,
     ResponseArrived,
     Sent,
+    Stage,
     UnreadableArrived,
 )
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Flaw, Kind, Message, RequestId, read
-from humanmcp.protocol.session import McpSession, Party
+from humanmcp.protocol.session import McpSession, Party, cancellation
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -841,3 +842,130 @@ def test_an_error_may_answer_a_message_that_is_none_by_its_id() -> None:
     assert not session.may_report(None)
     session.remember('{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"no"}}')
     assert not session.may_report(RequestId("3", 3))
+
+
+def test_what_keeps_a_client_waiting_is_written_in_one_way() -> None:
+    """Whole lines: the id and the token as the client wrote them."""
+    session = McpSession()
+    raw = (
+        '{"jsonrpc":"2.0","id":1.0,"method":"tools/call","params":{"name":"t","_meta":'
+        '{"progressToken":"\\u0061","io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}'
+    )
+    (event,) = session.receive(raw.encode())
+    assert isinstance(event, RequestArrived)
+    number = event.exchange.number
+    params = '{"progressToken":"\\u0061","progress":1,"message":"é\\""}'
+    method = '{"jsonrpc":"2.0","method":"notifications/progress","params":'
+    assert session.progress(number, 1, 'é"') == f"{method}{params}}}"
+    assert session.progress(99, 1, "") is None
+    result = '{"resultType":"input_required","requestState":"s"}'
+    assert session.ask_to_retry(number, "s") == f'{{"jsonrpc":"2.0","id":1.0,"result":{result}}}'
+    assert session.progress(number, 2, "") is None
+    assert session.ask_to_retry(99, "s") is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason", "params"),
+    [
+        (RequestId("7", 7), "", '{"requestId":7}'),
+        (RequestId('"a"', "a"), "é", '{"requestId":"a","reason":"é"}'),
+    ],
+)
+def test_a_cancellation_names_the_request_and_perhaps_a_reason(
+    asked: RequestId, reason: str, params: str
+) -> None:
+    """Whole."""
+    line_ = f'{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}'
+    assert cancellation(asked, reason) == line_
+
+
+def test_our_own_requests_are_numbered_and_written() -> None:
+    """From the first number on; an id that is given leaves the count as it is."""
+    session = McpSession(Party.CLIENT, first_id=3)
+    assert session.ask("a") == '{"jsonrpc":"2.0","id":3,"method":"a"}'
+    assert session.ask("a", {}, "x") == '{"jsonrpc":"2.0","id":"x","method":"a","params":{}}'
+    assert session.ask("é", {"b": 1}) == '{"jsonrpc":"2.0","id":4,"method":"é","params":{"b":1}}'
+    assert [one.method for one in session.awaited] == ["a", "a", "é"]
+    assert McpSession(Party.CLIENT).new_id() == 1
+
+
+def test_a_session_says_what_its_last_message_was_and_which_version_it_has() -> None:
+    """Agreed by both, or the latest."""
+    session = McpSession()
+    assert (session.version, session.agreed, session.notice) == ("2025-11-25", "", "")
+    session.receive(line("notifications/x"))
+    assert session.notice == "notifications/x"
+    call(session, 1)
+    assert session.notice == ""
+    call(session, 2, _meta=MODERN)
+    assert (session.version, session.agreed) == ("2026-07-28", "2026-07-28")
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [({"reason": "late"}, "late"), ({}, ""), ({"reason": 7}, ""), ({"reason": None}, "")],
+)
+def test_a_cancellation_has_its_reason_where_it_is_a_text(
+    params: dict[str, Any], reason: str
+) -> None:
+    """The notification itself comes before it."""
+    session = opened()
+    asked = call(session, 1)
+    notice, event = session.receive(line("notifications/cancelled", requestId=1, **params))
+    assert isinstance(notice, NoticeArrived)
+    assert isinstance(event, RequestCancelled)
+    assert (event.exchange.number, event.reason) == (asked.number, reason)
+
+
+def test_unreadable_lines_are_counted_down_to_none() -> None:
+    """Each gets one error; an error for no reason counts nothing."""
+    session = opened()
+    error = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}'
+    session.remember(error)
+    assert session.unreadable == 0
+    for _ in range(2):
+        session.receive(b"{")
+    session.remember('{"jsonrpc":"2.0","method":"notifications/x"}')
+    session.remember("{")
+    assert session.unreadable == 2
+    session.remember(error)
+    assert session.unreadable == 1
+
+
+def test_a_reply_may_park_its_request() -> None:
+    """A person goes on with it; its client has its answer."""
+    session = opened()
+    asked = call(session, 1)
+    sent = session.reply(asked.number, SUNNY, TextForm.RESULT, parks=True)
+    assert isinstance(sent, Sent)
+    assert (sent.exchange.stage, sent.deliberate, sent.superseded, sent.completed_batches) == (
+        Stage.PARKED, False, (), (),
+    )  # fmt: skip
+    assert sent.line == sent.own == f'{{"jsonrpc":"2.0","id":1,"result":{SUNNY}}}'
+    done = session.reply(call(session, 2).number, SUNNY, TextForm.RESULT)
+    assert isinstance(done, Sent)
+    assert done.exchange.stage is Stage.ANSWERED
+
+
+@pytest.mark.parametrize(
+    ("wanted", "tools", "resource"),
+    [
+        ({"toolsListChanged": True}, 1, 0),
+        ({"toolsListChanged": 1}, 0, 0),
+        ({"resourceSubscriptions": ["u"]}, 0, 1),
+        ({"resourceSubscriptions": "u"}, 0, 0),
+        ({"uListChanged": True}, 0, 1),
+        (None, 0, 0),
+    ],
+)
+def test_a_subscription_hears_what_it_wants(wanted: object, tools: int, resource: int) -> None:
+    """In whole lines, by its own id."""
+    session = McpSession()
+    session.book_capabilities = {"tools": {}}
+    arrived(session, "subscriptions/listen", "s", notifications=wanted, _meta=MODERN)
+    meta = '"_meta":{"io.modelcontextprotocol/subscriptionId":"s"}'
+    head = '{"jsonrpc":"2.0","method":"notifications/'
+    listed = f'{head}tools/list_changed","params":{{{meta}}}}}'
+    updated = f'{head}resources/updated","params":{{{meta},"uri":"u"}}}}'
+    assert session.list_changed("tools") == (listed,) * tools
+    assert session.resource_updated("u") == (updated,) * resource

@@ -3,16 +3,25 @@
 import json
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from humanmcp.common.book_file import BookFileError, parse_book
 from humanmcp.protocol.answer_book.book import Book
+from humanmcp.protocol.answer_book.book_entry import BookEntry, arguments_of, gaps_filled
 from humanmcp.protocol.answer_book.book_format import parse
 from humanmcp.protocol.answer_book.decide import decide
 from humanmcp.protocol.answer_book.decision import Decision
-from humanmcp.protocol.answer_book.following import MOST_RECORDS, BookMemory
+from humanmcp.protocol.answer_book.following import (
+    MOST_RECORDS,
+    BookMemory,
+    Retry,
+    is_signed,
+    read_state,
+    write_state,
+)
+from humanmcp.protocol.answer_book.placeholders import fill, fill_answer, fill_text, placeholders
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.speaking import said_in
@@ -478,3 +487,245 @@ def test_a_rule_that_asks_says_what_it_is_asked_for() -> None:
     text = "[[rules]]\nmethod = 'tools/list'\ntext = 'b'\nask = { a = { method = 'roots/list' } }"
     with pytest.raises(BookFileError, match="only in these methods: tools/call"):
         parse_book(text, Path("book.toml"))
+
+
+EMPTY: Final = BookEntry("", TextForm.TEXT)
+
+
+@pytest.mark.parametrize(
+    ("template", "address", "values"),
+    [
+        ("a", "a", {}),
+        ("a", "b", None),
+        ("{x}", "", None),
+        ("{x}", "a", {"x": "a"}),
+        ("{x}", "a/b", None),
+        ("{+x}", "a/b", {"x": "a/b"}),
+        ("u:{x}/{y}", "u:a/b", {"x": "a", "y": "b"}),
+        ("u:{x}/{y}", "u:a/", None),
+        ("{x}{y}", "abc", {"x": "ab", "y": "c"}),
+        ("{x}-{y}", "a-b-c", {"x": "a-b", "y": "c"}),
+        ("{x}.md", "a.md.md", {"x": "a.md"}),
+        ("{x}.md", "a.mdx", None),
+        ("a{x}", "ba", None),
+        ("{x}", "a" * 8192, {"x": "a" * 8192}),
+        ("{x}", "a" * 8193, None),
+    ],
+    ids=range(15),
+)
+def test_the_gaps_of_a_template_are_filled_by_an_address(
+    template: str, address: str, values: dict[str, str] | None
+) -> None:
+    """Each takes as much as it can, the first one first, and at least a character."""
+    assert gaps_filled(template, address) == values
+
+
+@pytest.mark.parametrize(
+    ("condition", "fits"),
+    [
+        ({}, True),
+        ({"on": False}, False),
+        ({"method": "tools/call"}, True),
+        ({"method": "prompts/get"}, False),
+        ({"tool": "greet"}, True),
+        ({"tool": "gree"}, False),
+        ({"resource": "u:{x}"}, False),
+        ({"where": {"n": 1}}, True),
+        ({"where": {"n": 1.0}}, True),
+        ({"where": {"n": True}}, False),
+        ({"where": {"n": 2}}, False),
+        ({"where": {"m": None}}, False),
+        ({"where": {"b": True}}, True),
+        ({"where": {"b": 1}}, False),
+        ({"where": {"n": 1, "s": "x"}}, False),
+        ({"contains": {"s": "b"}}, True),
+        ({"contains": {"s": "abc"}}, True),
+        ({"contains": {"s": "ac"}}, False),
+        ({"contains": {"n": "1"}}, False),
+        ({"contains": {"m": ""}}, False),
+        ({"where": {"n": 1}, "contains": {"s": "x"}}, False),
+        ({"responses": True}, True),
+        ({"responses": False}, False),
+        ({"responses": {"q": {"a": 1}}}, True),
+        ({"responses": {"q": {}}}, True),
+        ({"responses": {"q": {"a": 2}}}, False),
+        ({"responses": {"p": {}}}, False),
+        ({"responses": {"q": 1}}, False),
+        ({"state": "s"}, True),
+        ({"state": "t"}, False),
+        ({"state": True}, True),
+        ({"state": False}, False),
+        ({"state": "s", "responses": False}, False),
+        ({"state": "t", "responses": True}, False),
+        ({"client_has": ("roots",)}, True),
+        ({"client_has": ("roots.list",)}, True),
+        ({"client_has": ("roots.no",)}, False),
+        ({"client_has": ("roots", "sampling")}, False),
+        ({"client_has": ("extensions.a.b",)}, True),
+        ({"client_has": ("extensions.a",)}, False),
+        ({"kept": True, "key": "k-{n}"}, True),
+        ({"kept": False, "key": "k-{n}"}, False),
+        ({"kept": False, "key": "none"}, True),
+        ({"kept": True, "key": "none"}, False),
+        ({"kept": {"v": [1]}, "key": "k-{n}"}, True),
+        ({"kept": {"v": [2]}, "key": "k-{n}"}, False),
+        ({"kept": {}, "key": "none"}, False),
+    ],
+)
+def test_each_condition_of_a_rule_fits_or_does_not(
+    condition: dict[str, Any], *, fits: bool
+) -> None:
+    """Alone, and two of them together."""
+    asked_for = call(
+        version=R2026,
+        client={"roots": {"list": None}, "extensions": {"a.b": {}}},
+        arguments={"n": 1, "s": "abc", "b": True},
+        requestState="s",
+        inputResponses={"q": {"a": 1}},
+    )
+    entry = EMPTY._replace(**condition)
+    assert entry.matches(asked_for, None, {"k-1": {"v": [1], "w": 2}}) is fits
+
+
+@pytest.mark.parametrize(
+    ("cycle", "texts"), [(False, ["a", "b", "c", "c", "c"]), (True, ["a", "b", "c", "a", "b"])]
+)
+def test_the_calls_of_a_rule_get_its_turns_in_order(*, cycle: bool, texts: list[str]) -> None:
+    """The last one again and again, or all from the beginning."""
+    then = (EMPTY._replace(text="b"), EMPTY._replace(text="c"))
+    entry = EMPTY._replace(text="a", then=then, cycle=cycle)
+    assert [entry.turn(count).text for count in range(5)] == texts
+    assert EMPTY._replace(cycle=True).turn(3) == EMPTY._replace(cycle=True)
+
+
+def test_the_values_of_a_rule_are_those_of_its_request() -> None:
+    """Arguments, the parts of its address, and all parameters."""
+    read = asked("resources/read", {"uri": "u:1", "x": 2})
+    entry = EMPTY._replace(resource="u:{x}")
+    assert entry.values(read) == {"params": {"uri": "u:1", "x": 2}, "uri": "u:1", "x": "1"}
+    assert EMPTY.values(call(arguments={"n": 1})) == {
+        "params": {"name": "greet", "arguments": {"n": 1}},
+        "n": 1,
+    }
+    assert arguments_of(asked("tools/call", {"name": "t", "arguments": [1]})) == {}
+    assert arguments_of(asked("tools/call", {"name": "t"})) == {}
+    assert arguments_of(asked("x", {"a": 1})) == {"a": 1}
+    assert EMPTY._replace(key="{n}-{m}").key_for(call(arguments={"n": 1})) == "1-{m}"
+    assert EMPTY.key_for(call()) == ""
+
+
+@pytest.mark.parametrize(
+    ("template", "filled"),
+    [
+        ("{a}", 1),
+        ("{a} ", "1 "),
+        ("{b.c}", [1]),
+        ("x{b.c}", "x[1]"),
+        ("{b.c.0}", 1),
+        ("{b.d}", "{b.d}"),
+        ("{s}{a}", "é1"),
+        ("{n}", None),
+        ("{n}.", "null."),
+        ("{1}", "{1}"),
+        ("{ a }", "{ a }"),
+        ({"{a}": ["{a}", 2]}, {"{a}": [1, 2]}),
+    ],
+)
+def test_a_placeholder_is_filled_with_its_value(template: object, filled: object) -> None:
+    """Alone it keeps its type; in a text it is JSON; one without a value stays."""
+    values = {"a": 1, "b": {"c": [1]}, "s": "é", "n": None}
+    assert fill(template, values) == filled
+    if isinstance(template, str):
+        text = fill_text(template, values)
+        assert text == (filled if isinstance(filled, str) else json.dumps(filled))
+        assert fill_answer(template, TextForm.TEXT, values) == text
+    whole = fill_answer(json.dumps(template), TextForm.RESULT, values)
+    assert json.loads(whole) == filled
+
+
+def test_the_placeholders_of_a_value_are_named_in_order() -> None:
+    """Those of names are none."""
+    value = {"{x}": ["{a} {b.c}", {"d": "{a}"}, 7, "{1}"]}
+    assert list(placeholders(value)) == ["a", "b.c", "a"]
+    assert fill_answer('{ "a" : 1.0 }', TextForm.ERROR, {}) == '{ "a" : 1.0 }'
+
+
+@pytest.mark.parametrize(
+    "state",
+    [None, 7, "", "WzAsMCwwLHt9XQ==", "x.y", "W10=.x", "WzAsMCwwXQ==.x", "WzAsMCwwLDdd.x", "é.x"],
+)
+def test_a_state_that_is_not_ours_is_none(state: object) -> None:
+    """Half of it, other base64, other JSON."""
+    assert read_state(state) is None
+
+
+def test_a_state_is_read_as_it_was_written_and_signed_for_its_rule() -> None:
+    """Whoever changes the rule, the body or the secret has another signature."""
+    retry = Retry(1, 2, 3, {"q": {"a": 1}})
+    state = write_state(retry, EMPTY, SECRET)
+    body, dot, signature = state.partition(".")
+    assert (dot, len(signature)) == (".", 32)
+    assert read_state(state) == retry
+    assert is_signed(state, EMPTY, SECRET)
+    assert not is_signed(state, EMPTY._replace(text="x"), SECRET)
+    assert not is_signed(state, EMPTY, b"other")
+    assert not is_signed(f"{body}.{signature[:-1]}", EMPTY, SECRET)
+    assert not is_signed(body, EMPTY, SECRET)
+
+
+def test_a_memory_counts_uses_and_keeps_the_last_records() -> None:
+    """What is not to be counted is not, and without anything to keep nothing is."""
+    memory = BookMemory(SECRET, now=lambda: "noon", used={0: 1})
+    for decision in (
+        Decision(entry=0),
+        Decision(entry=2),
+        Decision(entry=2, counts=False),
+        Decision(),
+    ):
+        memory.count(decision)
+    assert memory.used == {0: 2, 2: 1}
+    memory.keep(Decision(key="a", keep={"x": 1, "y": 1}))
+    memory.keep(Decision(key="a", keep={"x": 2}))
+    memory.keep(Decision(key="b"))
+    assert memory.records == {"a": {"x": 2, "y": 1}}
+    entry = EMPTY._replace(key="{k}", keep={"x": 1})
+    first = call(arguments={"k": "a"})
+    values = memory.values(entry, first)
+    assert {name: values[name] for name in ("kept", "records", "now", "k")} == {
+        "kept": {"x": 2, "y": 1},
+        "records": [{"x": 2, "y": 1}],
+        "now": "noon",
+        "k": "a",
+    }
+    assert len(values["new"]) == 24
+    assert memory.values(entry, first)["new"] == values["new"]
+    assert memory.values(entry, first._replace(number=2))["new"] != values["new"]
+    assert memory.values(entry, call(arguments={"k": "b"}))["kept"] == {}
+    assert memory.values(EMPTY, first) == EMPTY.values(first)
+    memory.clear()
+    assert (memory.used, memory.records) == ({}, {})
+
+
+def test_a_capability_that_a_question_lacks_is_named_in_its_parts() -> None:
+    """-32021 with the object that would declare it; before that a plain error."""
+    rule = (
+        "[[rules]]\ntool = 'greet'\ntext = 'x'\n"
+        "ask = {q = {method = 'sampling/createMessage', params = {tools = []}}}"
+    )
+    message = "The client has not declared sampling.tools"
+    found = said(rule, call(version=R2026, client={"sampling": {}}))
+    assert json.loads(found.text) == {
+        "code": -32021,
+        "message": message,
+        "data": {"requiredCapabilities": {"sampling": {"tools": {}}}},
+    }
+    assert (found.form, found.by, found.entry, found.counts) == (
+        TextForm.ERROR, "book: rule 1", 0, False,
+    )  # fmt: skip
+    old = decide(
+        call(),
+        book(rule),
+        NegotiatedState(client_capabilities={"sampling": {}}),
+        memory=BookMemory(SECRET),
+    )
+    assert json.loads(old.text) == {"code": -32600, "message": message}

@@ -250,3 +250,40 @@ def test_a_recording_of_the_newest_version_has_its_own_discovery() -> None:
     discover = '{"jsonrpc":"2.0","id":0,"method":"server/discover"}'
     assert replay.find(exchange(discover, "2026-07-28")) is None
     assert Replay(recorded(WEATHER)).find(exchange(call(1, city="Tokyo"))) is not None
+
+
+def test_an_answer_of_a_recording_is_given_as_it_was() -> None:
+    """At once, with the frame that it comes from."""
+    found = Replay(recorded(WEATHER)).find(exchange(call(9, city="Osaka")))
+    assert found is not None
+    text = '{"content":[],"said":"rain","n":1.0}'
+    assert found.decision == Decision(0.0, text, TextForm.RESULT, "replay: 4", replayed=4)
+    discover = exchange('{"jsonrpc":"2.0","id":0,"method":"server/discover"}', "2026-07-28")
+    made = Replay(recorded(WEATHER)).find(discover)
+    assert made is not None
+    error = '{"code":-32601,"message":"Method not found"}'
+    assert made.decision == Decision(0.0, error, TextForm.ERROR, "replay: 0", replayed=0)
+
+
+@pytest.mark.parametrize(
+    ("city", "by"),
+    [("abcdefghij", "replay: 2"), ("abcdefghix", "replay: 2 (similar)"), ("", None)],
+)
+def test_parameters_are_similar_enough_or_not(city: str, by: str | None) -> None:
+    """Six tenths of them."""
+    asked, answered = call(1, city="abcdefghij"), said(1, "x")
+    replay = Replay(recorded(session((asked, answered))), Match.SIMILAR)
+    replay.given(2)
+    other = call(1, city=city) if city else call(1, n=list(range(99)))
+    assert played(replay, other) == by
+
+
+def test_what_is_not_recorded_has_a_decision_of_its_own() -> None:
+    """Of the real server, or an error by nobody."""
+    asked = exchange('{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+    forward = Replay((), otherwise=Otherwise.FORWARD).instead(asked, Decision(0.0, by="book"))
+    assert forward == Decision(forward=True)
+    refused = Replay((), otherwise=Otherwise.ERROR).instead(asked, Decision())
+    error = {"code": -32602, "message": "no answer was recorded for tools/list"}
+    text = json.dumps(error)
+    assert refused == Decision(0.0, text, TextForm.ERROR, "replay: not recorded")

@@ -345,6 +345,12 @@ def test_a_limit_is_learned_from_the_word_and_from_a_second_on(
             {"own_limit": 10},
             TimeoutPlan(10, "set", "retry", "", retry_at=8, progress=False),
         ),
+        (
+            call(MODERN),
+            UNKNOWN,
+            {"own_limit": 1, "learned": 0.5},
+            TimeoutPlan(1, "set", "retry", "", retry_at=0.8, progress=False),
+        ),
     ],
 )
 def test_a_plan_is_whole(
