@@ -336,7 +336,7 @@ def timeout_plan(
     """
     known = find_client(client_name)
     limit, source = _limit(exchange.method, known, own_limit)
-    may_ask = limit is not None and RETRY in keepalives and _may_ask(exchange, known, own_limit)
+    may_ask = limit is not None and RETRY in keepalives and _may_ask(exchange, known)
     is_call = methods.of(exchange.method).limit_learned
     if own_limit <= 0 and is_call and 0 < learned < (limit or math.inf):
         limit, source = learned, "learned"
@@ -370,13 +370,13 @@ def shortly_before(limit: float) -> float:
     return limit - min(5.0, limit * 0.2)
 
 
-def _may_ask(exchange: Exchange, known: KnownClient | None, own_limit: float) -> bool:
+def _may_ask(exchange: Exchange, known: KnownClient | None) -> bool:
     """Return True if a client with a known limit may be asked to retry.
 
     It retries a call ten times at most, so one without a limit would give up sooner. A learned
     limit only makes the retry earlier. Clients that count all retries as one call are not asked.
     """
-    repeats = known.repeats if known is not None else SDK_REPEATS if own_limit > 0 else 0
+    repeats = SDK_REPEATS if known is None else known.repeats
     is_left = exchange.attempts < repeats and features(exchange.version).input_required
     return is_left and methods.of(exchange.method).asks_back
 
