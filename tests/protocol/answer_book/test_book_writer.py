@@ -304,3 +304,64 @@ def test_a_schema_with_null_is_read_again_as_it_was(member: str, part: str) -> N
     (written,) = tomllib.loads(text)["tools"]
     assert [name for name in schemas if isinstance(written[name], str)] == [member]
     assert parse({"tools": [written]}).tools == ({"name": "find", **schemas},)
+
+
+def test_a_server_without_a_section_of_a_kind_has_none_of_it() -> None:
+    """Empty texts and lists are left out; a later answer counts before an earlier one."""
+    hello = client("initialize")
+    empty: list[dict[str, Any]] = [{}, {"serverInfo": None}, {"serverInfo": {}, "capabilities": {}}]
+    for told in empty:
+        assert book(hello, result(**told)).server == {}
+    later = client("initialize", 2)
+    found = book(
+        hello,
+        result(serverInfo={"name": "a", "version": "1"}, instructions="i"),
+        later,
+        result(2, serverInfo={"name": "b", "title": "T"}, capabilities={"tools": {}}),
+    )
+    assert found.server == {
+        "instructions": "i",
+        "name": "b",
+        "version": "1",
+        "title": "T",
+        "capabilities": {"tools": {}},
+    }
+    error = (Direction.OUT, '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}')
+    assert book(hello, error).server == {}
+
+
+def test_a_null_in_a_list_is_named_by_its_list_and_its_entry() -> None:
+    """Once for each; a schema keeps it as text."""
+    listed: dict[str, Any] = {
+        "tools": [
+            {"name": "a", "title": None, "annotations": {"x": None}},
+            {"name": "b", "inputSchema": {"default": None}, "outputSchema": True},
+            {"name": "c", "inputSchema": {"type": "object"}},
+        ]
+    }
+    found = book(client("tools/list"), result(**listed))
+    assert found.left_out == (LeftOut("null member", "tools/list", "a"),)
+    assert found.lists["tools"] == [
+        {"name": "a", "annotations": {}},
+        {"name": "b", "inputSchema": '{"default": null}', "outputSchema": True},
+        {"name": "c", "inputSchema": {"type": "object"}},
+    ]
+
+
+def test_what_was_not_answered_or_is_no_request_is_no_rule() -> None:
+    """Nor a subscription, which has no answer."""
+    listens = client("subscriptions/listen")
+    notice = (Direction.IN, '{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    told = server("notifications/tools/list_changed")
+    assert book(listens, result(a=1)).entries == []
+    assert book(notice, told).entries == []
+    assert book(asked("dice"), told).entries == []
+
+
+def test_a_rule_without_arguments_has_no_condition_of_them() -> None:
+    """A tool without any, and one with none."""
+    for params in ({"name": "t"}, {"name": "t", "arguments": {}}):
+        (rule,) = book(client("tools/call", **params), answered(SIX)).entries
+        assert rule == {"tool": "t", "text": "six"}
+    (rule,) = book(client("tools/call", name="t"), result()).entries
+    assert rule == {"tool": "t", "result": {}}

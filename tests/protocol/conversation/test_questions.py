@@ -16,11 +16,17 @@ from humanmcp.protocol.conversation.exchange import QUESTION, Exchange, Negotiat
 from humanmcp.protocol.conversation.questions import (
     LONGEST_LIMIT,
     OUTCOME,
+    AskedQuestion,
+    QuestionNote,
+    ReadOptions,
     answered,
     declined,
     limit_in,
     no_answer,
+    options_in,
     questions_in,
+    result_with,
+    waiting,
 )
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
@@ -343,3 +349,111 @@ def test_a_question_can_be_parked_as_a_task() -> None:
     text = json.dumps({**task, **stamps})
     verdict = check(Exchange(1, message, R2026_07), text, TextForm.RESULT, LISTED)
     assert verdict.line is not None, verdict.diagnostics
+
+
+TEXT_NOTE = QuestionNote("as text", "options")
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (None, ReadOptions()),
+        ([], ReadOptions()),
+        (["a", {"label": "b", "description": " "}], ReadOptions((("a", ""), ("b", "")))),
+        ([{"label": "b", "description": "d"}], ReadOptions((("b", "d"),))),
+        ('["a"]', ReadOptions((("a", ""),), (TEXT_NOTE,))),
+        (
+            ["a", 7, {}],
+            ReadOptions((("a", ""),), (QuestionNote("unread options", "options", "7, {}"),)),
+        ),
+        ("x", ReadOptions((), (QuestionNote("unread options", "options", '"x"'),))),
+        ({"a": 1}, ReadOptions((), (QuestionNote("unread options", "options", '{"a": 1}'),))),
+        (["x"] * 50, ReadOptions((("x", ""),) * 50)),
+        (
+            ["x"] * 51,
+            ReadOptions((), (QuestionNote("unread options", "options", ", ".join(['"x"'] * 51)),)),
+        ),
+    ],
+    ids=range(10),
+)
+def test_options_are_read_each_with_what_it_says(options: object, found: ReadOptions) -> None:
+    """What cannot be offered is named as it came."""
+    read = options_in({"options": options})
+    assert read == found
+    whole = bool(found.choices) and found.notes in ((), (TEXT_NOTE,))
+    assert read.is_whole is whole
+
+
+@pytest.mark.parametrize(
+    ("given", "question"),
+    [
+        ({"question": "Q?"}, AskedQuestion("Q?")),
+        (
+            {
+                "question": "Q?", "header": "H", "context": "C", "options": ["a"],
+                "multiSelect": True, "allow_free_text": False, "default": ["a", 7],
+            },
+            AskedQuestion(
+                "Q?", "H", (("a", ""),), multiple=True, free_text=False, context="C", default=["a"]
+            ),
+        ),
+        ({"question": "Q?", "multiple": True}, AskedQuestion("Q?", multiple=True)),
+        ({"question": "Q?", "allow_free_text": False}, AskedQuestion("Q?")),
+        ({"question": "Q?", "default": 7}, AskedQuestion("Q?", default=[])),
+        ({"question": "Q?", "default": None}, AskedQuestion("Q?", default=[])),
+        (
+            {"question": "Q?", "multiple": 1, "timeout_seconds": [1]},
+            AskedQuestion(
+                "Q?",
+                notes=(
+                    QuestionNote("unread", "timeout_seconds", "[1]"),
+                    QuestionNote("unread", "multiple", "1"),
+                ),
+            ),
+        ),
+        (
+            {"question": "Q?", "questions": "x"},
+            None,
+        ),
+    ],
+    ids=range(8),
+)  # fmt: skip
+def test_a_question_is_read_with_all_that_belongs_to_it(
+    given: dict[str, Any], question: AskedQuestion | None
+) -> None:
+    """And with what could not be read of it."""
+    assert questions_in(given) == (((question,), "") if question else ((), "no questions"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds"),
+    [(0.1, 0.1), ("60", 60.0), (604_800, 604_800.0), (604_801, None), ("0", None), ("nan", None)],
+)
+def test_a_limit_is_above_nothing_and_at_most_a_week(limit: object, seconds: float | None) -> None:
+    """Also as text."""
+    assert limit_in({"t": limit}, "t") == seconds
+    assert limit_in({}, "t") is None
+
+
+def test_every_outcome_is_whole() -> None:
+    """Member by member; a client before 2025-06-18 gets the text alone."""
+    asked_for = (AskedQuestion("a", default="d"), AskedQuestion("b", multiple=True, default=[]))
+    assert answered(asked_for, {"a": ("x", "y"), "b": ("x",), "c": ("z",)}) == {
+        "status": "answered",
+        "answers": {"a": "x, y", "b": ["x"], "c": "z"},
+    }
+    assert no_answer(asked_for) == {"status": "no_answer", "answers": {}, "defaults": {"a": "d"}}
+    assert no_answer(()) == {"status": "no_answer", "answers": {}}
+    outcome = waiting("t")
+    assert outcome == {"status": "waiting", "answers": {}, "ticket": "t"}
+    content = [{"type": "text", "text": json.dumps(outcome)}]
+    assert result_with(R2025_11, outcome) == {"content": content, "structuredContent": outcome}
+    assert result_with(R2024_11, outcome) == {"content": content}
+
+
+def test_ten_questions_are_asked_and_eleven_are_not() -> None:
+    """One beside them counts."""
+    ten = [{"question": str(number)} for number in range(10)]
+    assert len(questions_in({"questions": ten})[0]) == 10
+    assert len(questions_in({"question": "Q?", "questions": ten[1:]})[0]) == 10
+    assert questions_in({"question": "Q?", "questions": ten}) == ((), "too many questions")

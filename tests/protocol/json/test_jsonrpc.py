@@ -742,3 +742,9 @@ def test_a_message_is_large_from_one_more_on() -> None:
     assert undecoded.has_many_values("," * (most + 1))
     assert not undecoded.has_many_values(f'{"[" * most}"{"," * 9}"')
     assert undecoded.has_many_values(f'{"{" * most}",",')
+
+
+@pytest.mark.parametrize("first", ["{}", "{ }", '{"a":1}', '{"a":1,7', "{7"])
+def test_the_beginning_of_a_line_may_show_nothing(first: str) -> None:
+    """Neither an id nor a method."""
+    assert undecoded.at_the_ends(first.encode(), b"") == {}

@@ -113,3 +113,64 @@ def test_no_sentence_says_from_memory_what_clients_do() -> None:
     sentences = sentences_of("problem", "en")
     wrong = [code for code, text in sentences.items() if CLAIM.search(text)]
     assert [code for code in wrong if code.removesuffix(".why") not in known] == []
+
+
+S, F, E, T = Reaction.SILENT, Reaction.FAILED, Reaction.ENDED, Reaction.TAKEN
+
+
+@pytest.mark.parametrize(
+    ("reactions", "detail"),
+    [
+        ({}, ""),
+        ({0: S, 1: S, 2: S, 3: S}, "silent=TypeScript SDK, Python SDK"),
+        (
+            {0: T, 1: E, 2: F, 3: S},
+            (
+                "silent=Python SDK 2.3.0;failed=Python SDK 1.30.0;"
+                "ended=TypeScript SDK 2.4.0;taken=TypeScript SDK 1.32.2"
+            ),
+        ),
+        ({3: F, 2: F, 0: F}, "failed=TypeScript SDK 1.32.2, Python SDK"),
+        ({1: T}, "taken=TypeScript SDK 2.4.0"),
+    ],
+)
+def test_the_gravest_reaction_is_told_first(reactions: dict[int, Reaction], detail: str) -> None:
+    """Of a client whose versions agree without a version, in the order of the table."""
+    assert in_detail(reactions) == detail
+
+
+def problem(code: str, pointer: str = "", **detail: str) -> Diagnostic:
+    """Make a problem."""
+    return Diagnostic(code, Severity.ERROR, tuple(detail.items()), pointer)
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ([problem("R05", null="error")], [S, S, T, T]),
+        ([problem("R05", null="result", more="x")], [S, S, F, F]),
+        ([problem("R05", null="other")], [S, S, F, F]),
+        ([problem("R08", form="word")], [S, S, S, S]),
+        ([problem("R08", form="text")], [S, S, F, F]),
+        ([problem("M09", "/result/a", key="content")], [T, T, F, F]),
+        ([problem("M09", "/result/a", key="x")], [F, F, F, F]),
+        ([problem("M09", "/params/a", key="content")], []),
+        ([problem("M20", "/result/a")], [F, F, T, T]),
+        ([problem("M20", "/result/_meta/a")], [S, S, T, T]),
+        ([problem("M20", "/result/isError")], [F, F, F, F]),
+        ([problem("M92", "/result/tools", rule="broken reference", member="inputSchema")], [T] * 4),
+        (
+            [problem("M92", "/result/tools", rule="broken reference", member="outputSchema")],
+            [F, T, T, T],
+        ),
+        ([problem("R16"), problem("R05", null="error")], [S, S, S, S]),
+        ([problem("M20", "/result/a"), problem("M20", "/result/_meta")], [S, S, T, T]),
+        ([problem("M20", "/result/_meta"), problem("M99")], [S, S]),
+        ([], []),
+    ],
+)
+def test_the_row_that_says_most_of_a_problem_counts(
+    found: list[Diagnostic], told: list[Reaction]
+) -> None:
+    """Its detail, then its place; of several problems the gravest reaction of each client."""
+    assert reactions_to(found) == dict(enumerate(told))
