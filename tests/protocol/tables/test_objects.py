@@ -425,3 +425,26 @@ def test_a_member_has_the_kind_of_its_version() -> None:
     member = types.may(types.TEXT, since=R2025_11, then=(R2026_07, types.TRUTH))
     kinds = [member.kind(version) for version in (R2024_11, R2025_11, R2026_07)]
     assert kinds == [types.TEXT, types.TEXT, types.TRUTH]
+
+
+PLAN: Final = {"uri": "u"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "own", "usual", "value"),
+    [
+        (types.TEXT, "x", False, "x"),
+        (types.TEXT, "x", True, "x"),
+        (types.TEXT, None, True, "…"),
+        (ListOf(types.TEXT), ["x"], True, ["x"]),
+        ("Root", PLAN, False, PLAN),
+        ("Root", PLAN, True, example_of("Root", R2025_11, usual=True)),
+        (ListOf("Root"), [PLAN], False, [PLAN]),
+        (ListOf("Root"), [PLAN], True, [example_of("Root", R2025_11, usual=True)]),
+    ],
+)
+def test_a_member_has_its_own_example_unless_the_usual_one_is_made_of_objects(
+    kind: types.Kind, own: object, value: object, *, usual: bool
+) -> None:
+    """A form or a fix shows no more than the table says."""
+    assert examples.example(types.must(kind, example=own), R2025_11, usual=usual) == value
