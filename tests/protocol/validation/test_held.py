@@ -150,3 +150,36 @@ def test_a_line_that_nobody_is_sure_of_goes_on_as_it_came_or_not_at_all() -> Non
     ):
         changed = Diagnostic("N43", Severity.ERROR)
         assert judge(held, text, form, answer=True) == Verdict(text, None, None, (changed,))
+
+
+ERROR = '{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"no"}}'
+
+
+@pytest.mark.parametrize(
+    ("held", "text", "problem"),
+    [
+        (CALL, CALL.replace('"id":7', '"id":"7"'), 'N33 /id was=7 now="7"'),
+        (CALL, CALL.replace('"id":7', '"id": 8'), "N33 /id was=7 now=8"),
+        (CALL, NOTICE, "N32  was=request now=notification"),
+        (NOTICE, CALL, "N32  was=notification now=request"),
+        (f"[{CALL}]", CALL, "N32  was=batch now=request"),
+        (NOTICE, f"[{NOTICE}]", "N32  was=notification now=batch"),
+        (ERROR, CALL, "N32  was=error now=request"),
+        (ANSWER, ERROR, "N32  was=result now=error"),
+        (NOTICE, "true", "N05  got=boolean"),
+        (CALL, "[]", "N06  "),
+        ("hello", CALL, ""),
+        (f"[{CALL}]", f"[{CALL},{CALL}]", ""),
+        (CALL, CALL.replace("dice", "coin"), ""),
+        (NOTICE, NOTICE.replace("initialized", "cancelled"), ""),
+    ],
+)
+def test_what_would_confuse_the_two_is_told_with_both(held: str, text: str, problem: str) -> None:
+    """What it was and what it would become; sent anyway, the line goes as it was typed."""
+    verdict = judge(HeldMessage(held, Direction.IN, "2025-06-18"), text)
+    assert [
+        f"{one.code} {one.pointer} " + " ".join(f"{name}={said}" for name, said in one.detail)
+        for one in verdict.diagnostics
+    ] == ([problem] if problem else [])
+    line = text.replace('"id": 8', '"id":8')
+    assert (verdict.line, verdict.forced) == (None if problem else line, line)

@@ -211,3 +211,39 @@ def test_a_question_is_written_with_the_task_that_it_belongs_to(
     assert text == json.dumps(
         wanted if whole is None else {**wanted, "params": whole}, ensure_ascii=False, indent=2
     )
+
+
+@pytest.mark.parametrize(
+    ("input_request", "asked", "inner"),
+    [
+        (
+            InputRequest.USER,
+            {"message": "?"},
+            {"method": "elicitation/create", "params": {"mode": "form", "message": "?"}},
+        ),
+        (
+            InputRequest.USER,
+            {"mode": "url"},
+            {"method": "elicitation/create", "params": {"mode": "url"}},
+        ),
+        (
+            InputRequest.MODEL,
+            {"maxTokens": 1},
+            {"method": "sampling/createMessage", "params": {"maxTokens": 1}},
+        ),
+        (InputRequest.ROOTS, None, {"method": "roots/list"}),
+    ],
+)
+def test_a_question_in_the_place_of_an_answer_has_the_name_of_who_is_asked(
+    input_request: InputRequest, asked: dict[str, Any] | None, inner: dict[str, Any]
+) -> None:
+    """And the number of the request and the mark as its state."""
+    assert json.loads(answer(exchange(ERAS[1]), input_request, asked, "9")) == {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "result": {
+            "resultType": "input_required",
+            "inputRequests": {input_request.value: inner},
+            "requestState": "ask-3-9",
+        },
+    }
