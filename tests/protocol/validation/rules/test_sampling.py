@@ -8,6 +8,7 @@ import pytest
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.rules import elicitation
 from humanmcp.protocol.validation.rules.elicitation import TEXT_ONLY
 from tests.support.verdicts import asked
 
@@ -133,3 +134,46 @@ def test_a_reason_to_stop_has_the_name_of_mcp(reason: str, codes: list[str]) -> 
     answer = {"role": "assistant", "model": "m", "content": TEXT, "stopReason": reason}
     verdict = check.check(exchange, json.dumps(answer), TextForm.RESULT)
     assert [one.code for one in verdict.diagnostics] == codes
+
+
+def _use(*ids: str) -> list[dict[str, str]]:
+    return [{"type": "tool_use", "id": one, "name": "dice"} for one in ids]
+
+
+def _result(*ids: str) -> list[dict[str, str]]:
+    return [{"type": "tool_result", "toolUseId": one} for one in ids]
+
+
+TEXT = {"type": "text", "text": "x"}
+
+
+@pytest.mark.parametrize(
+    ("turns", "said"),
+    [
+        ([], []),
+        ([[TEXT]], []),
+        ([_use("a"), _result("a")], []),
+        ([_use("a")[0], _result("a")[0]], []),
+        ([_use("a", "b"), _result("b", "a")], []),
+        ([[TEXT, *_use("a")], _result("a"), _use("b"), _result("b")], []),
+        ([_use("b", "a")], ['M124 /m "a", "b"']),
+        ([_use("b", "a"), _result("b")], ['M124 /m/1/content "a"']),
+        ([_use("a"), _result("c", "a", "b")], ['M124 /m/1/content "b", "c"']),
+        ([_use("a"), _result("b")], ['M124 /m/1/content "a", "b"']),
+        ([_result("a")], ['M124 /m/0/content "a"']),
+        ([_use("a"), [TEXT], _result("a")], ['M124 /m/1/content "a"', 'M124 /m/2/content "a"']),
+        ([_use("a"), [*_result("a"), TEXT]], ["M125 /m/1/content "]),
+        ([_use("a"), [*_result("a", "b"), TEXT]], ['M124 /m/1/content "b"']),
+        ([_use("a"), _result("a"), _use("z")], ['M124 /m "z"']),
+    ],
+)
+def test_each_call_of_a_turn_has_its_result_in_the_next(
+    turns: list[object], said: list[str]
+) -> None:
+    """Of what has none, the ids are told in their order; a result stands among results alone."""
+    messages = [{"role": "user", "content": turn} for turn in turns]
+    found = elicitation.tool_results_of_turns(messages, ("m",))
+    assert [
+        f"{one.code} /{'/'.join(map(str, one.path))} {dict(one.detail).get('ids', '')}"
+        for one in found
+    ] == said
