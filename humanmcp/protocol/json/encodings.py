@@ -58,7 +58,8 @@ def as_cp932(raw: bytes) -> str | None:
         in_run = bool(before)
         kana = pair[0] in (0x81, 0x82, 0x83)  # hardly ever used in cp1252
         letter = chr(pair[-1]).isalnum() and pair[-1] < 0x80  # as after an opening quote
-        if len(pair) == 2 and (in_run or kana or not letter):
+        private = "\ue000" <= char <= "\uf8ff"  # of nobody: `Größe` has one
+        if len(pair) == 2 and not private and (in_run or kana or not letter):
             sure += 1
         else:
             doubtful += 1
