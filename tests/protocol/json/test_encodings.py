@@ -54,7 +54,7 @@ def test_a_file_in_utf16_is_told_by_its_beginning(raw: bytes, encoding: str, mar
         ("äöé", "cp1252", ""),
         ("naïve, “für” ok", "cp1252", "Windows-1252"),
         ("Größe", "cp1252", "Windows-1252"),
-        ("Straße und Maß", "cp1252", "Windows-1252"),
+        ("Straße", "cp1252", "Windows-1252"),
         ("カタカナ", "cp932", "CP932 (Shift_JIS)"),
     ],
 )
