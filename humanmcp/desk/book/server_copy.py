@@ -63,12 +63,12 @@ class ServerCopy:
         with self._lock:
             if self._hold is not None:
                 return
-            reader, self._hold = os.pipe()
+            reader, hold = os.pipe()
             process = subprocess.Popen(  # noqa: S603 - the owner of this computer typed it; there is no shell
                 words, stdin=reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=home
             )
             os.close(reader)
-            self.command, self.trouble, self.since = command, None, time.time()
+            self._hold, self.command, self.trouble, self.since = hold, command, None, time.time()
 
         def ask() -> None:
             slow = stopped("server_definition", "too slow", REFUSED, seconds=f"{WITHIN:g}")

@@ -299,31 +299,34 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
         templates = service.templates(opened)
         answers = desk.shelf.fitting(item.method, opened.name)[:9]
     answerable = bool(task) and (opened.exchange is not None or task == Task.CHANGE)
-    template = service.as_it_came(opened) if goes_on else service.starting_draft(opened)
-    initial_state = filled(
-        InitialState,
-        item,
-        **key._asdict(),
-        draft=desk.draft_name(key),
-        tool=opened.name,
-        document=service.document(opened, draft),
-        starts=[{"document": one.document, "pointer": one.form.pointer} for one in starts],
-        template=template.text,
-        templates=templates,
-        placeholders=[*PLACEHOLDERS.values(), PLACEHOLDER],
-        options=list(asked.options) if asked else [],
-        digest="" if opened.held is None else digest_of(item.line),
-        faults=faults,
-        action=service.action_of(opened, task),
-        touched=draft.touched,
-        at=draft.at,
-        textual=item.method == "tools/call" and not goes_on,
-        form=None if form is None else form.pointer,
-        mirror=form is not None and form.mirror,
-        saved=[
-            replace(one, text=fill_saved(one.text, one.form, opened.arguments)) for one in answers
-        ],
-    )
+    initial_state = None
+    if answerable:
+        template = service.as_it_came(opened) if goes_on else service.starting_draft(opened)
+        initial_state = filled(
+            InitialState,
+            item,
+            **key._asdict(),
+            draft=desk.draft_name(key),
+            tool=opened.name,
+            document=service.document(opened, draft),
+            starts=[{"document": one.document, "pointer": one.form.pointer} for one in starts],
+            template=template.text,
+            templates=templates,
+            placeholders=[*PLACEHOLDERS.values(), PLACEHOLDER],
+            options=list(asked.options) if asked else [],
+            digest="" if opened.held is None else digest_of(item.line),
+            faults=faults,
+            action=service.action_of(opened, task),
+            touched=draft.touched,
+            at=draft.at,
+            textual=item.method == "tools/call" and not goes_on,
+            form=None if form is None else form.pointer,
+            mirror=form is not None and form.mirror,
+            saved=[
+                replace(one, text=fill_saved(one.text, one.form, opened.arguments))
+                for one in answers
+            ],
+        )
     return {
         "approval": approval_view(opened, whole=options.whole),
         "why": _why(options.why),
@@ -368,7 +371,7 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
         "starts": starts,
         "forms": {name: one.field for name, one in forms.items() if one is not None},
         "became": _became(desk, item),
-        "initial_state": script_json(initial_state if answerable else None),
+        "initial_state": script_json(initial_state),
         **standing,
     }
 
