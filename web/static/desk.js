@@ -43,6 +43,6 @@ page.started();
 startChoices(choiceChanged);
 startKeys(page);
 startClock();
-listenToForms((address) => page.go(address), () => page.refreshStatus(), () => page.age < STILL_SENDING, () => page.isChanged);
+listenToForms((address) => page.go(address), () => page.refreshStatus(), () => page.age < STILL_SENDING, () => page.isWritten);
 startWriting();
 if (maybe("live")) startLive(changed);

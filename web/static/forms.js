@@ -38,7 +38,9 @@ const begun = new WeakSet();
 
 /** @template {HTMLElement} T @param {string} selector @param {new () => T} kind @returns {T[]} those that no listener is on yet */
 function fresh(selector, kind) {
-  return all(selector, document, kind).filter((one) => !begun.has(one) && begun.add(one));
+  const found = all(selector, document, kind).filter((one) => !begun.has(one));
+  for (const one of found) begun.add(one);
+  return found;
 }
 
 /** @type {WeakSet<HTMLFormElement>} */
@@ -203,7 +205,7 @@ function wordsOf(control) {
 
 // -- Sending a form: the page stays until the desk has answered
 
-/** @param {(address: string) => Promise<void>} go shows where a form leads @param {() => void} missed looks at what is open again @param {() => boolean} isNew whether nobody can have read what is open @param {() => boolean | undefined} isWritten */
+/** @param {(address: string) => Promise<void>} go shows where a form leads @param {() => void} missed looks at what is open again @param {() => boolean} isNew whether nobody can have read what is open @param {() => boolean} isWritten whether the box has a change */
 export function listenToForms(go, missed, isNew, isWritten) {
   document.addEventListener("submit", (event) => {
     const { target: form, submitter } = event;
@@ -229,7 +231,8 @@ async function send(form, submitter, go, missed) {
   clearTimeout(slow);
   if (!address) sending = null; // else until another page is there
   if (!status) {
-    (form.checkVisibility() ? form : submitter?.parentElement)?.append(make("p", { class: "lock not-sent", role: "alert" }, say(reached ? "form.unsure" : "form.away")));
+    const place = form.checkVisibility() ? form : submitter?.parentElement;
+    place?.append(make("p", { class: "lock not-sent", role: "alert" }, say(reached ? "form.unsure" : "form.away")));
     if (store?.typed) store.save();
     if (reached) missed();
   } else if (address) {
@@ -244,7 +247,8 @@ async function send(form, submitter, go, missed) {
 function showAgain(form, page, status) {
   const [old, young] = [first("#main"), page && first("#main", page)];
   if (!old || !young) {
-    tell("failed", { why: (page && first("p", page)?.textContent?.trim()) || String(status) });
+    const why = page ? first("main p, p", page)?.textContent?.trim() : "";
+    tell("failed", { why: why || String(status) });
     return;
   }
   const same = first(`form[data-draft="${CSS.escape(form.dataset.draft ?? "")}"]`, young);

@@ -30,7 +30,8 @@ export class Page {
     });
   }
 
-  get isChanged() {
+  // Whether somebody wrote something else than what was there.
+  get isWritten() {
     const { text, facts } = this.composer?.draft ?? {};
     return text !== facts?.template;
   }
