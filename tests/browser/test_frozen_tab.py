@@ -61,6 +61,7 @@ class HiddenTab:
 SEEN = (
     "[...document.querySelectorAll('li.seat')].map((one) => one.textContent.match(/step \\d/)?.[0])"
 )
+STANDS = "[location.href, document.querySelector('#live')?.dataset.how, document.body.innerText]"
 
 
 @pytest.mark.parametrize("meanwhile", ["open", "killed"])
@@ -90,6 +91,9 @@ def test_a_teachers_tab_that_was_frozen_shows_what_is_so(
         tab.send("Page.setWebLifecycleState", state="active")
         until(lambda: tab.evaluate("went") == ["freeze", "resume"], "the tab was frozen")
         true = ["step 1", *["step 2"] * 4]
-        until(lambda: tab.evaluate(SEEN) == true, "the table of now")
+        until(
+            lambda: tab.evaluate(SEEN) == true,
+            lambda: f"the table of now, not {tab.evaluate(STANDS)} of {room.teacher_link}",
+        )
         room.learner("later").question("initialize")
         until(lambda: tab.evaluate(SEEN) == ["step 1", *true], "what comes after that")

@@ -12,10 +12,13 @@ PATIENCE: Final = 20.0
 EVERY: Final = 0.005
 
 
-def until(happened: Callable[[], T | None], what: str, within: float = PATIENCE) -> T:
+def until(
+    happened: Callable[[], T | None], what: str | Callable[[], str], within: float = PATIENCE
+) -> T:
     """Return what `happened` returns as soon as that is true.
 
-    It may read a file of another process that is not there yet.
+    It may read a file of another process that is not there yet. A function for `what` tells, at the
+    end, what is there instead.
 
     Raises:
         AssertionError: it did not become true in time.
@@ -26,5 +29,6 @@ def until(happened: Callable[[], T | None], what: str, within: float = PATIENCE)
             if result := happened():
                 return result
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {within:g} s in vain: {what}")
+            told = what if isinstance(what, str) else what()
+            raise AssertionError(f"waited {within:g} s in vain: {told}")
         time.sleep(EVERY)
