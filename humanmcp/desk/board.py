@@ -114,11 +114,12 @@ class Board:
     _by_letter: list[_Seen] | None = None
     _waiting: list[tuple[_RowOrder, Row]] = field(default_factory=list)
     _changes: deque[BoardChange] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
-    version: int = field(default_factory=lambda: int(time.time()) << 10)
-    """The number of the last change.
+    version: int = field(default_factory=lambda: time.time_ns() // 1000)
+    """The number of the last change, counted on from the microseconds of the start.
 
-    Those of a restarted desk are greater than the old ones, so that a page that was connected
-    before reads everything again.
+    Those of a restarted desk are greater than the old ones, also where it began within the same
+    second, so that a page that was connected before reads everything again. They are below 2**53,
+    the bound of an integer in a browser.
     """
     writers: Mapping[Key, tuple[Writer, ...]] = field(default_factory=dict)
     """The people who were writing at the last look, by exchange."""

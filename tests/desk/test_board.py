@@ -233,11 +233,26 @@ def test_who_missed_too_much_looks_at_everything(
     assert board.since(board.version - 1) is not None
 
 
-def test_a_desk_that_starts_anew_counts_on(inbox: FolderInbox) -> None:
+def test_a_desk_that_starts_anew_within_the_second_counts_on(
+    inbox: FolderInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A page that was connected to the one before must not take its numbers for the new ones."""
+    began = 1_800_000_000_000_000_000
+    monkeypatch.setattr("humanmcp.desk.board.time.time_ns", lambda: began)
+    name = inbox.begin_session(SessionFacts("", AT))
     before = Board(inbox)
     before.refresh_all()
-    assert Board(inbox).version >= before.version - 1
+    seen = [before.version]
+    for number in range(1, 4):
+        deliver(inbox, name, number)
+        before.refresh(name)
+        seen.append(before.version)
+    monkeypatch.setattr("humanmcp.desk.board.time.time_ns", lambda: began + 1_000_000)
+    anew = Board(inbox)
+    for _look in range(2):
+        assert [anew.since(version) for version in seen] == [None] * len(seen)
+        anew.refresh_all()
+    assert before.version < anew.version < 2**53
     assert before.since(1) is None
 
 
