@@ -17,6 +17,7 @@ from typing import Final, NoReturn
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit, least
 from humanmcp.protocol.repair.scanner import (
+    BLANKS,
     LITERALS,
     NO_NUMBERS,
     NUMBERLIKE,
@@ -96,7 +97,7 @@ class _RepairParser(ScalarReader):
 
     def _shell_quotes(self) -> None:
         """Remove the quotes that cmd.exe of Windows keeps in `echo '{…}'`."""
-        end = len(self.text.rstrip())
+        end = len(self.text.rstrip(BLANKS))
         quote = self.peek()
         inside = self.text[self.at + 1 : end].lstrip()
         if quote in ("'", '"', "`") and inside.startswith(("{", "[")):
@@ -129,12 +130,11 @@ class _RepairParser(ScalarReader):
         rest = self.text[number.end() :].strip() if number else ""
         if literal or (number and not rest and number[0][:1] in "+-.0123456789"):
             return
-        self.mistake(kinds.plain_text, self.at, len(self.text.rstrip()), ())
+        self.mistake(kinds.plain_text, self.at, len(self.text.rstrip(BLANKS)), ())
         raise UnrepairableError
 
     def _after_the_end(self) -> None:
         start, char = self.at, self.mark()
-        end = len(self.text)
         if char in "}]":
             self.swap(kinds.extra_bracket, start, start + 1, "", char=char)
             self.at += 1
@@ -143,12 +143,13 @@ class _RepairParser(ScalarReader):
             self.swap(extra, start, start + 1, "")
             self.at += 1
         else:
+            end = len(self.text.rstrip(BLANKS))
             cut = (TextEdit(start, end, ""),)
             if char in "{[":  # either bracket may be right: no fix
                 self.mistake(kinds.second_document, start, end, ())
                 self.edits += cut
             else:
-                self.mistake(kinds.text_after_answer, start, len(self.text.rstrip()), cut)
+                self.mistake(kinds.text_after_answer, start, end, cut)
             self.at = end
 
     # -- values ----------------------------------------------------------------------------------
@@ -309,7 +310,6 @@ class _RepairParser(ScalarReader):
             self.at = end
         elif char in (",", "}", "]", ""):
             self.swap(kinds.missing_value, last, last, ": null")
-            self.at = last
             return ""
         else:
             self.mistake(kinds.missing_colon, last, self.at, (TextEdit(last, last, ":"),))
@@ -319,5 +319,4 @@ class _RepairParser(ScalarReader):
         if char not in (",", "}", "]", ""):
             return char
         self.swap(kinds.missing_value, last, last, " null")
-        self.at = last
         return ""

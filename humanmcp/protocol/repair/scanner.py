@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 SPACES: Final = " \t\r\n"
 WIDE_SPACE: Final = "\u3000"
 UNSEEN: Final = "\xa0\u200b\u200c\u200d\u2060\ufeff\u2002\u2003\u2009\u202f\u2028\u2029\x85\x0b\x0c"
+BLANKS: Final = SPACES + WIDE_SPACE + UNSEEN
+"""What `RepairScanner.space` skips; `str.strip` takes other characters, too."""
 WIDE: Final = {
     **{chr(0xFF01 + i): chr(0x21 + i) for i in range(94)},  # full-width ASCII characters
     "、": ",",
@@ -161,8 +163,8 @@ class RepairScanner:
             end = len(text) if end < 0 else end
         else:
             return False
-        self.swap(kinds.comment_in_json, start, end, "")
-        self.at = end
+        self.at = start + len(text[start:end].rstrip(BLANKS))
+        self.swap(kinds.comment_in_json, start, self.at, "")
         return True
 
     def mark(self) -> str:
@@ -197,7 +199,7 @@ _LOST_QUOTE: Final = re.compile(r"""(\w[\w$/\-]*)\s*[:：](?=\s*["'{\[\-\dtfnTFN
 _JOINT: Final = re.compile(r"[ \t\r\n\u3000]*(?:\+[ \t\r\n]*)?")
 _AFTER_A_VALUE: Final = ",]}"
 """Characters that may follow a value, like the end of the text."""
-_BLANKS: Final = re.compile(rf"[{SPACES}{WIDE_SPACE}{UNSEEN}]*+")
+_BLANKS: Final = re.compile(rf"[{BLANKS}]*+")
 _COLON: Final = re.compile(r"[ \t\r\n]{0,19}+[:：]")
 _PLUS: Final = re.compile(r"""\+[ \t\r\n]*["'`]""")
 _LEADING_ZERO: Final = re.compile(r"[+-]?0\d")

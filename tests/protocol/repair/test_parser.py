@@ -4,6 +4,8 @@
 from typing import Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from humanmcp.protocol.diagnostics.model import TextEdit, applied
 from humanmcp.protocol.repair.parser import examine
@@ -430,3 +432,43 @@ def test_as_many_quotes_are_tried_as_an_end_as_the_limit_says(quotes: int) -> No
     for tries, last in ((quotes - 1, line), (quotes, whole), (quotes + 1, whole)):
         piece = ScalarReader(text, tries=tries).piece(0)
         assert (piece.last, piece.closed) == (last, last == whole)
+
+
+def hold(text: str) -> None:
+    """Assert that all is inside the text, and that each character is edited once at most."""
+    found, edits = examine(text)
+    assert all(0 <= one.start <= one.end <= len(text) for one in found), text
+    assert edits == tuple(dict.fromkeys(edits)), text
+    ends = [0, *(one.end for one in edits)]
+    assert all(end <= one.start for one, end in zip(edits, ends, strict=False)), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{0\x85",
+        '{"a"\u2028',
+        '{"a":\xa0',
+        '{"a":/* c}',
+        "{# ",
+        '{"a":1 // c \t\r',
+        "[#\u3000",
+        "`{#-`\u3000",
+        "'[1]x[]'",
+        "'[1]x'\u3000",
+        "\x1c",
+        " \x1c",
+        '"”\x1c\xa0',
+        '{"a":1}\x1c',
+        '{"a":1}\n\x1c\x1d',
+    ],
+)
+def test_no_character_is_fixed_twice(text: str) -> None:
+    """White space after a lost value, at the end of a comment, of a text, of what a shell left."""
+    hold(text)
+
+
+@given(st.text(alphabet="{}[]:,\"'0a \n\r\x85\xa0\x1c\u3000\ufeff`#/*“」｛：=;\\", max_size=14))
+def test_no_character_of_any_text_is_fixed_twice(text: str) -> None:
+    """All fixes together are one text, and every place is a place in what was typed."""
+    hold(text)
