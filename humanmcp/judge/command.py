@@ -25,9 +25,11 @@ from humanmcp.setup.hosts import BY_NAME
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping
+    from concurrent.futures import Future
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+    from humanmcp.judge.running import Run
 
 SECTION: Final = "judge"
 WORSE: Final = 1
@@ -165,8 +167,10 @@ def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[
     verdicts: dict[str, Verdict] = {}
     interrupted = False
     with ThreadPoolExecutor(max(1, jobs)) as pool:
-        runs = {pool.submit(run_client, client, one, stopped): one for one in played}
+        runs: dict[Future[Run], Misbehaviour] = {}
         try:
+            for one in played:
+                runs[pool.submit(run_client, client, one, stopped)] = one
             for done in as_completed(runs):
                 row = runs[done]
                 verdicts[row.name] = verdict(row, done.result(), good)
@@ -175,8 +179,8 @@ def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[
             interrupted = True
         finally:
             stopped.set()
-            for one in runs:
-                one.cancel()
+            for run in runs:
+                run.cancel()
     _progress(0, 0, "")
     return [verdicts[one.name] for one in played if one.name in verdicts], interrupted
 

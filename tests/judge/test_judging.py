@@ -7,20 +7,23 @@ import subprocess
 import sys
 import tempfile
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from humanmcp.judge import running
-from humanmcp.judge.misbehaviours import GOOD, misbehaviour, misbehaviours, written
+from humanmcp.cli import main
+from humanmcp.judge import command, running
+from humanmcp.judge.misbehaviours import GOOD, Misbehaviour, misbehaviour, misbehaviours, written
 from humanmcp.judge.playing import Event
 from humanmcp.judge.reports import FORMATS, duties, report
 from humanmcp.judge.running import Client, JudgeError, Run, run_client
 from humanmcp.judge.verdicts import DECISIONS, Verdict, Word, facts, verdict
 from humanmcp.locales import sentences_of
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 CLIENT = str(Path(__file__).with_name("hand_made_client.py"))
 
@@ -353,6 +356,31 @@ def test_an_interrupt_prints_what_there_is() -> None:
     assert "Interrupted" in err
     assert not waits()
     assert "Traceback" not in out + err
+
+
+class _Interrupted(ThreadPoolExecutor):
+    """Ctrl-C comes when the first client has been started, and the second has not."""
+
+    def submit(self, *arguments: Any, **named: Any) -> Future[Any]:  # noqa: ANN401 - as it is
+        if self._threads:
+            raise KeyboardInterrupt
+        return super().submit(*arguments, **named)
+
+
+def test_an_interrupt_while_the_clients_are_started_ends_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No moment is left in which it would only be waited for what was started."""
+
+    def play(_client: Client, row: Misbehaviour, stopped: threading.Event) -> Run:
+        if row is not GOOD:
+            assert stopped.wait(PATIENCE)
+        return Run([Event(1.0, "in", "{}")])
+
+    monkeypatch.setattr(command, "ThreadPoolExecutor", _Interrupted)
+    monkeypatch.setattr(command, "run_client", play)
+    assert main(["judge", "--only", "banner,silent_at_call", "client"]) == 1
+    assert "Interrupted" in capsys.readouterr().err
 
 
 BROAD = {
