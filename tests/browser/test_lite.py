@@ -390,8 +390,9 @@ def test_a_new_version_replaces_the_old_one_whole_when_a_person_takes_it(
             shutil.copy2(old / style.relative_to(site.folder), style)
         page.evaluate("navigator.serviceWorker.getRegistration().then((one) => one.update())")
         until(lambda: not page.evaluate(INSTALLS), "the attempt ends")
-        inside.get_by_role("link", name="Inbox").first.click()
-        expect(inside.locator(".lesson")).to_contain_text("Step 2 of 2")
+        with page.expect_event("framenavigated"):
+            inside.get_by_role("link", name="Inbox").first.click()
+        expect(shown(page).locator(".lesson")).to_contain_text("Step 2 of 2")
         expect(page.get_by_role("status")).to_have_count(0)
         assert page.evaluate(VERSION) == [None, ""]
     style.write_bytes(good)
