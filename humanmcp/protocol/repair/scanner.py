@@ -285,8 +285,9 @@ class ScalarReader(RepairScanner):
         raw = like[0] if like else self.peek()
         if plain and plain[0] == raw:
             self.at = plain.end()
-            if raw.lstrip("-").isdigit() and len(raw) > 4300:
-                self.swap(kinds.number_too_long, start, self.at, f'"{raw}"')
+            if (digits := raw.removeprefix("-")).isdigit():
+                if len(digits) > 4300:
+                    self.swap(kinds.number_too_long, start, self.at, f'"{raw}"')
             elif math.isinf(float(raw)):
                 self.swap(kinds.number_out_of_range, start, self.at, "null", value=raw)
             return

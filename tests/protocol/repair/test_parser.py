@@ -415,13 +415,19 @@ def test_the_tenth_mistake_of_a_kind_stands_for_those_after_it(count: int, times
     assert applied(text, edits) == text.replace(" ", ", ")
 
 
-@pytest.mark.parametrize(("digits", "is_told"), [(4299, False), (4300, False), (4301, True)])
-def test_an_integer_may_have_as_many_digits_as_python_reads(digits: int, *, is_told: bool) -> None:
-    """A longer one becomes a text, with all of its digits."""
-    number = "9" * digits
-    found, _edits = examine(f"[{number},]")
-    fixes = [one.edits for one in found if one.diagnostic.code == "J24"]
-    assert fixes == ([[TextEdit(1, 1 + digits, f'"{number}"')]] if is_told else [])
+@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize(
+    ("digits", "is_told"), [(308, False), (310, False), (4299, False), (4300, False), (4301, True)]
+)
+def test_an_integer_may_have_as_many_digits_as_python_reads(
+    digits: int, sign: str, *, is_told: bool
+) -> None:
+    """As it may in a text without a mistake; a longer one becomes a text, with all its digits."""
+    number = sign + "9" * digits
+    found, edits = examine(f"[{number},]")
+    told = [TextEdit(1, 1 + len(number), f'"{number}"')] if is_told else []
+    assert [one.edits for one in found if one.diagnostic.code in ("J24", "J46")] == [told] * is_told
+    assert applied(f"[{number},]", edits) == (f'["{number}"]' if is_told else f"[{number}]")
 
 
 @pytest.mark.parametrize("quotes", [1, 2, 5])
