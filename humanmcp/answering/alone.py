@@ -142,12 +142,23 @@ def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value
     return "tools/call"
 
 
-def judge_captured(captured: Sequence[CapturedLine], version: str = "") -> Iterator[Judged]:
-    """Judge the messages of a recording, each response by its own shape if no client speaks."""
+def judge_captured(
+    captured: Sequence[CapturedLine], version: str = "", *, goes_on: bool = False
+) -> Iterator[Judged]:
+    """Judge the messages of a recording, each response by its own shape if no client speaks.
+
+    Where the conversation goes on, each request may still get its response.
+    """
     if captured[0].frame is not None:
-        return judge_frames(((one.number, one.frame) for one in captured if one.frame), version)
-    judge = judge_capture if is_two_sided(captured) else _without_requests
-    return judge(captured, version)
+        found = judge_frames(((one.number, one.frame) for one in captured if one.frame), version)
+    else:
+        judge = judge_capture if is_two_sided(captured) else _without_requests
+        found = judge(captured, version)
+    never = kinds.request_never_answered.code if goes_on else ""
+    for one in found:
+        yield one._replace(
+            diagnostics=tuple(each for each in one.diagnostics if each.code != never)
+        )
 
 
 def is_two_sided(captured: Iterable[CapturedLine]) -> bool:

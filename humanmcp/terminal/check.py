@@ -291,14 +291,14 @@ def _status(found: Iterable[Diagnostic], arguments: argparse.Namespace) -> int:
 
 def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> _Checked:
     """Check one file, and print what is wrong with it as text, if that is the form."""
-    content = _content(file, settings)
+    content, goes_on = _content(file, settings)
     name = _name(file)
     is_answer = _is_answer(arguments)
     captured = () if is_answer else read_capture(decode_lines(content))
     if captured:
         if arguments.format == "text" and utf16_of(content)[0]:
             to_stdout(Painted(titled(decode_file(content)[1][0]), "dim"))
-        return _print_captured(captured, arguments, name)
+        return _print_captured(captured, arguments, name, goes_on=goes_on)
     text, notes = decoded(content, name), decode_file(content)[1]
     if not is_answer and (other := what_else(text)):
         raise stopped("other_file", other, name=name)
@@ -344,18 +344,22 @@ def _name(file: str) -> str:
     return say(SECTION, "stdin") if file == STDIN else file
 
 
-def _content(file: str, settings: Settings) -> bytes:
-    """Return the content of a file, or the transcript of a session's folder or of a session."""
+def _content(file: str, settings: Settings) -> tuple[bytes, bool]:
+    """Return the content of a file, or the transcript of a session's folder or of a session.
+
+    With it, whether that is a session that goes on.
+    """
     path = Path(file)
     if file != STDIN and path.is_dir():
-        return read_bytes(str(path / "transcript.jsonl"))
+        return read_bytes(str(path / "transcript.jsonl")), False
     has_inbox = settings.inbox or home_folder(settings.home).exists()
     if file != STDIN and has_inbox and not path.exists():
         inbox = open_inbox(settings)
         found = sessions_named(inbox.sessions(), file)
         if len(found) == 1:
-            return "\n".join(map(to_json, inbox.frames(found[0].name))).encode("utf-8", "replace")
-    return read_bytes(file)
+            lines = "\n".join(map(to_json, inbox.frames(found[0].name)))
+            return lines.encode("utf-8", "replace"), found[0].is_open
+    return read_bytes(file), False
 
 
 def _fixed(opened: TypedCase) -> int:
@@ -471,7 +475,7 @@ def _is_request(text: str) -> bool:
 
 
 def _print_captured(
-    captured: Sequence[CapturedLine], arguments: argparse.Namespace, name: str
+    captured: Sequence[CapturedLine], arguments: argparse.Namespace, name: str, *, goes_on: bool
 ) -> _Checked:
     """Print the problems of a conversation as text, if that is the form.
 
@@ -479,7 +483,8 @@ def _print_captured(
         StopError: nothing in the file is a message.
     """
     has_requests = is_two_sided(captured)
-    found = tuple(judge_captured(captured, arguments.protocol_version or ""))
+    version = arguments.protocol_version or ""
+    found = tuple(judge_captured(captured, version, goes_on=goes_on))
     words = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
     if not found:
         said = " / ".join(one_line(one.text, _WIDTH) for one in words if one.level == "error")

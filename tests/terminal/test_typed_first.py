@@ -88,6 +88,7 @@ def two_sessions(room: Room) -> Room:
             way = Direction.OUT if seq > 1 else Direction.IN
             at = f"2026-11-20T18:00:0{seq}.000Z"
             room.inbox.record(name, Frame(seq, at, way, line.encode()))
+        room.inbox.end(name)
     return room
 
 
@@ -109,6 +110,15 @@ def test_the_letters_that_the_inbox_lists_name_sessions_everywhere(
     """As `show` and `answer` take them."""
     ran = shell(*words)
     assert (ran.status, said in ran.out) == (status, True), ran
+
+
+def test_a_request_that_still_waits_is_not_called_unanswered(room: Room, shell: Shell) -> None:
+    """Its session goes on: it may get its response."""
+    room.inbox.record(
+        room.session(), Frame(1, "2026-11-20T18:00:01.000Z", Direction.IN, CALL.encode())
+    )
+    ran = shell("check", "a")
+    assert (ran.status, "never got" in ran.out, "1 message checked" in ran.out) == (0, False, True)
 
 
 def test_a_session_without_a_line_says_so_when_it_is_exported(room: Room, shell: Shell) -> None:

@@ -23,7 +23,6 @@ from humanmcp.inbox.contract import Role, SessionFacts
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Frame
-from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.validation.captures import CapturedLine
@@ -121,9 +120,9 @@ def check(request: Request, name: str) -> HTMLResponse:
         )
         for one in frames
     ]
-    judged = sorted(judge_captured(lines), key=lambda one: one.line) if lines else []
-    if is_cut or view.facts.is_open:
-        judged = list(map(_so_far, judged))
+    goes_on = is_cut or view.facts.is_open
+    found = judge_captured(lines, goes_on=goes_on) if lines else ()
+    judged = sorted(found, key=lambda one: one.line)
     wrong = [one for one in judged if any(each.severity in _SHOWN for each in one.diagnostics)]
     return page(
         request,
@@ -134,13 +133,6 @@ def check(request: Request, name: str) -> HTMLResponse:
         more=max(0, len(wrong) - MOST_SHOWN),
         most=MOST_CHECKED if is_cut else 0,
     )
-
-
-def _so_far(judged: Judged) -> Judged:
-    """Return what is wrong of a session that goes on: each request may still get its response."""
-    never = kinds.request_never_answered.code
-    kept = tuple(one for one in judged.diagnostics if one.code != never)
-    return judged._replace(diagnostics=kept)
 
 
 def _wrong_line(judged: Judged) -> dict[str, Any]:
