@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.diagnostics.model import Applicability, applied, together
@@ -173,7 +174,10 @@ def _leaves(text: str) -> Iterator[str]:
     """Yield the names, texts and numbers of a JSON text, normalised in case and spaces."""
     found = (one for one in TOKEN.finditer(text) if one.lastgroup in ("string", "word"))
     for token in {one[0] for one in found}:
-        word = json.loads(token, strict=False) if token.startswith('"') else token
+        word = token
+        if token.startswith('"'):
+            with suppress(ValueError):  # what is in a text may be no JSON
+                word = json.loads(token, strict=False)
         if word.startswith(("{", "[")):
             yield from _leaves(word)  # JSON in a string: its words were typed
         else:

@@ -1,9 +1,12 @@
 """A text with every fix applied."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.autofix import (
     NO_SUGGESTION,
     Suggestion,
@@ -17,6 +20,7 @@ from humanmcp.protocol.diagnostics.model import (
     Fix,
     Severity,
     TextEdit,
+    TextForm,
     Verdict,
     together,
 )
@@ -43,6 +47,17 @@ def fix(text: str) -> str:
 def test_mistakes_behind_mistakes_are_fixed_in_rounds(typed: str) -> None:
     """A text that is no JSON hides its other mistakes; what comes out passes."""
     assert check(CALL, fix(typed)).sendable
+
+
+@pytest.mark.parametrize("inside", [r'{"a":"b\go"}', r'["\u12"]', '{"\\', '["\n\x01', "{{"])
+@pytest.mark.parametrize("place", ['{"content":%s}', '{"text":%s}', '{"structuredContent":%s}'])
+def test_a_text_that_begins_like_json_may_be_none(place: str, inside: str) -> None:
+    """Whose words were typed is looked for in it, too; it is kept as it is."""
+    verdict = check(CALL, place % json.dumps(inside), TextForm.RESULT)
+    assert verdict.diagnostics
+    for one in verdict.diagnostics:
+        assert one.code != kinds.check_failed.code
+        assert one.fix is None or json.dumps(inside) in one.fix.apply(verdict.text)
 
 
 @pytest.mark.parametrize(
