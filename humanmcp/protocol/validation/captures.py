@@ -220,17 +220,17 @@ def _one_value(text: str) -> Iterator[CapturedLine]:
     """
     if text.lstrip("\ufeff \t\r\n")[:1] not in ("{", "["):
         return
+    text = text.lstrip("\ufeff")
     try:
-        value = json.loads(text.lstrip("\ufeff"))
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return
     if isinstance(value, list):
         yield from _listed(text, text.index("["), value)
     elif isinstance(value, dict) and not is_message(value):
-        body = text.replace("\ufeff", " ", 1)
-        for name, start, _end in members(body):
+        for name, start, _end in members(text):
             if isinstance(value[name], list):
-                yield from _listed(body, start, value[name])
+                yield from _listed(text, start, value[name])
     yield from (line._replace(number=at) for at, line in enumerate(_archived(value), 1))
 
 

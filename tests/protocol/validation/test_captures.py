@@ -318,6 +318,10 @@ WHOLE_LINES: Final[dict[str, tuple[str, list[CapturedLine]]]] = {
         f'\ufeff{{"name":"x",\n"calls":[{enveloped("s2c", DONE)},\n{enveloped("in", CALL)}]}}',
         [CapturedLine(2, OUT, DONE, "then"), CapturedLine(3, IN, CALL, "then")],
     ),
+    "a list in an object whose names hold a byte order mark": (
+        f'{{"na\ufeffme":"x",\n"ca\ufefflls":[{DONE},\n{CALL}]}}',
+        [CapturedLine(2, None, DONE), CapturedLine(3, None, CALL)],
+    ),
     "a list of messages in an object": (
         f'{{"name":"x",\n"calls":[{DONE},\n{CALL}]}}',
         [CapturedLine(2, None, DONE), CapturedLine(3, None, CALL)],
