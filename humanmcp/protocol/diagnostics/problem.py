@@ -6,6 +6,7 @@ The rules report it with a path. `locate.py` turns the path into an offset in th
 from __future__ import annotations
 
 import enum
+from math import isfinite
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Severity
@@ -150,6 +151,16 @@ def shown(text: str) -> str:
 def replace_with(path: Path, value: Json, label: str = "replace") -> FixAction:
     """Return a fix that replaces the value at `path`."""
     return FixAction(FixKind.REPLACE, path, as_json(value), label=label)
+
+
+def replace_with_integer(path: Path, value: Json) -> FixAction | None:
+    """Return a fix that puts the integer there that a text holds, or that is next to a number."""
+    if isinstance(value, float) and isfinite(value):
+        return replace_with(path, round(value))
+    digits = value.strip() if isinstance(value, str) else ""
+    if digits.removeprefix("-").isdecimal() and digits.isascii() and len(digits) < 1000:
+        return replace_with(path, int(digits), "unquote")
+    return None
 
 
 def rename_to(path: Path, name: str) -> FixAction:

@@ -20,6 +20,7 @@ from humanmcp.protocol.diagnostics.problem import (
     quoted,
     rename_to,
     replace_with,
+    replace_with_integer,
     shown,
     unwrap,
     wrap,
@@ -263,23 +264,12 @@ def _judge_code(error: JsonObject, version: str, path: Path) -> list[RawDiagnost
         return [_renamed(error, "code", path) or kinds.missing_error_code(path, insert(at, -32603))]
     code = error["code"]
     if isinstance(code, bool) or not isinstance(code, int):
-        form = "fraction" if isinstance(code, float) else "text" if _digits(code) else "word"
-        return [kinds.error_code_not_integer(at, _code_fix(code, at), form=form)]
+        fix = replace_with_integer(at, code)
+        form = "fraction" if isinstance(code, float) else "text" if fix else "word"
+        if isinstance(code, str) and fix is None:
+            fix = replace_with(at, -32603)
+        return [kinds.error_code_not_integer(at, fix, form=form)]
     return _judge_number(code, error, version, path)
-
-
-def _code_fix(code: Json, at: Path) -> FixAction | None:
-    if isinstance(code, str):
-        digits = _digits(code)
-        return replace_with(at, int(digits), "unquote") if digits else replace_with(at, -32603)
-    return replace_with(at, round(code)) if isinstance(code, float) else None
-
-
-def _digits(code: Json) -> str:
-    """Return the integer that a string has instead of a number; "" if there is none."""
-    digits = code.strip() if isinstance(code, str) else ""
-    is_integer = digits.removeprefix("-").isdigit() and digits.isascii() and len(digits) < 20
-    return digits if is_integer else ""
 
 
 STANDARD: Final = (-32700, -32600, -32601, -32602, -32603)

@@ -15,6 +15,7 @@ from humanmcp.protocol.diagnostics.problem import (
     quoted,
     rename_to,
     replace_with,
+    replace_with_integer,
     shown,
     unwrap,
     wrap,
@@ -65,15 +66,8 @@ def not_text(value: Json, path: Path) -> RawDiagnostic:
 
 def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
     """Report a value that should be a number, or an integer."""
-    fix = None
-    if isinstance(value, str):
-        digits = value.strip()
-        if digits.removeprefix("-").isdecimal() and digits.isascii() and len(digits) < 1000:
-            fix = replace_with(path, int(digits), "unquote")
-    elif isinstance(value, float):
-        fix = replace_with(path, round(value))
     kind = kinds.not_an_integer if whole else kinds.not_a_number
-    return kind(path, fix, key=name_of(path), value=quoted(value))
+    return kind(path, replace_with_integer(path, value), key=name_of(path), value=quoted(value))
 
 
 def not_an_object(value: Json, path: Path) -> RawDiagnostic:

@@ -15,6 +15,7 @@ from humanmcp.protocol.diagnostics.problem import (
     quoted,
     rename_to,
     replace_with,
+    replace_with_integer,
     shown,
     unwrap,
     wrap,
@@ -72,6 +73,32 @@ def test_a_text_in_a_sentence_is_cut_behind_sixty_characters(text: str, written:
 def test_each_act_of_a_fix_has_its_label(made: FixAction, fix: FixAction) -> None:
     """A value is written as JSON."""
     assert made == fix
+
+
+@pytest.mark.parametrize(
+    ("value", "integer", "label"),
+    [
+        (1.5, "2", "replace"),
+        (-0.4, "0", "replace"),
+        (float("inf"), "", ""),
+        (float("-inf"), "", ""),
+        (float("nan"), "", ""),
+        (" -12 ", "-12", "unquote"),
+        ("9" * 999, "9" * 999, "unquote"),
+        ("9" * 1000, "", ""),
+        ("--1", "", ""),
+        ("１", "", ""),  # noqa: RUF001 - a full-width digit
+        ("1.0", "", ""),
+        ("", "", ""),
+        (None, "", ""),
+        (True, "", ""),
+        ([1.5], "", ""),
+    ],
+)
+def test_an_integer_is_made_of_what_holds_one(value: Json, integer: str, label: str) -> None:
+    """Of digits in a text, of a number that is near to it, and of nothing else."""
+    wanted = FixAction(FixKind.REPLACE, ("a",), integer, (), label) if integer else None
+    assert replace_with_integer(("a",), value) == wanted
 
 
 def test_what_is_said_of_the_peer_has_no_fix_and_no_place_in_a_text() -> None:
