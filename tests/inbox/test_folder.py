@@ -273,6 +273,7 @@ TORN: Final = {
     "other types": b'{"text": 7, "line": [], "life": 3, "problems": {}, "tools": 1}',
     "other choices": b'{"text": "", "form": "x", "role": "x", "line": "", "purpose": []}',
     "huge number": b'{"text": "", "at": 1' + b"0" * 5000 + b"}",
+    "infinite numbers": b'{"text": "", "at": "x", "number": 1e999, "pid": NaN, "seq": 1e999}',
     "odd parts": b'{"problems": [1], "text": "", "by": true, "format": 99, "limit": "1"}',
 }
 RECORDS: Final = (

@@ -144,7 +144,7 @@ def from_json(line: str) -> Frame:
             stream=int(record.get("stream", 0)),
             decision=str(record.get("decision", "")),
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         message = f"not a frame of a transcript: {line[:80]!r}"
         raise ValueError(message) from error
 

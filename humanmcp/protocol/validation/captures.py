@@ -49,7 +49,10 @@ class CapturedLine(NamedTuple):
     @property
     def raw(self) -> bytes:
         """The bytes of the line; `decode_lines` kept those that are not UTF-8."""
-        return self.text.encode("utf-8", "surrogateescape")
+        try:
+            return self.text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:  # half of a surrogate pair, which stood in an escape
+            return jsonrpc.encoded(self.text)
 
 
 def decode_lines(content: bytes) -> str:

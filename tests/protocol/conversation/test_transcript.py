@@ -191,7 +191,12 @@ def test_a_frame_that_another_program_wrote_is_read_in_its_types() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ['{"seq":1,"at":"t","way":"in","raw":7}', '{"seq":null,"at":"t","way":"in","raw":""}', "7"],
+    [
+        '{"seq":1,"at":"t","way":"in","raw":7}',
+        '{"seq":null,"at":"t","way":"in","raw":""}',
+        '{"seq":1e999,"at":"t","way":"in","raw":""}',
+        "7",
+    ],
 )
 def test_what_is_no_frame_is_named_by_its_beginning(line: str) -> None:
     """Eighty characters of it."""

@@ -252,6 +252,13 @@ def test_a_line_that_is_not_utf8_keeps_its_bytes() -> None:
     assert [one.raw for one in lines] == [CALL.encode(), broken]
 
 
+def test_a_message_in_a_text_may_hold_half_of_a_surrogate_pair() -> None:
+    """An escape of the file becomes what is no UTF-8, as it is told of any such line."""
+    half = CALL.replace("rain", "\ud800")
+    first, second = read_capture(f"{json.dumps({'message': half})}\n{DONE}")
+    assert (first.raw, second.raw) == (half.encode("utf-8", "surrogatepass"), DONE.encode())
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
 def test_a_file_in_another_encoding_is_read(encoding: str) -> None:
     """With its mark."""
