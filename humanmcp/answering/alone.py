@@ -149,16 +149,12 @@ def judge_captured(
 
     Where the conversation goes on, each request may still get its response.
     """
-    if captured[0].frame is not None:
-        found = judge_frames(((one.number, one.frame) for one in captured if one.frame), version)
-    else:
-        judge = judge_capture if is_two_sided(captured) else _without_requests
-        found = judge(captured, version)
-    never = kinds.request_never_answered.code if goes_on else ""
-    for one in found:
-        yield one._replace(
-            diagnostics=tuple(each for each in one.diagnostics if each.code != never)
-        )
+    if captured and captured[0].frame is not None:
+        frames = ((one.number, one.frame) for one in captured if one.frame)
+        return judge_frames(frames, version, goes_on=goes_on)
+    if is_two_sided(captured):
+        return judge_capture(captured, version, goes_on=goes_on)
+    return _without_requests(captured, version)
 
 
 def is_two_sided(captured: Iterable[CapturedLine]) -> bool:

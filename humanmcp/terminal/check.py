@@ -483,8 +483,7 @@ def _print_captured(
         StopError: nothing in the file is a message.
     """
     has_requests = is_two_sided(captured)
-    version = arguments.protocol_version or ""
-    found = tuple(judge_captured(captured, version, goes_on=goes_on))
+    found = tuple(judge_captured(captured, arguments.protocol_version or "", goes_on=goes_on))
     words = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
     if not found:
         said = " / ".join(one_line(one.text, _WIDTH) for one in words if one.level == "error")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
+PAGE = "in-continuous-integration.md"
 CLIENT = Path(__file__).with_name("hand_made_client.py")
 BOOK = """
 [[tools]]
@@ -22,9 +23,6 @@ text = "sunny"
 def blocks(page: str, kind: str) -> list[str]:
     """Return the code blocks of a page."""
     return re.findall(rf"```{kind}\n(.*?)```", (HOW_TO / page).read_text("utf-8"), re.DOTALL)
-
-
-PAGE = "in-continuous-integration.md"
 
 
 def test_both_languages_have_the_same_code() -> None:

@@ -247,7 +247,7 @@ async function send(form, submitter, go, missed) {
 function showAgain(form, page, status) {
   const [old, young] = [first("#main"), page && first("#main", page)];
   if (!old || !young) {
-    const why = page ? first("main p, p", page)?.textContent?.trim() : "";
+    const why = page ? first("p", page)?.textContent?.trim() : "";
     tell("failed", { why: why || String(status) });
     return;
   }

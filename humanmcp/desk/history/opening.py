@@ -121,8 +121,7 @@ def check(request: Request, name: str) -> HTMLResponse:
         for one in frames
     ]
     goes_on = is_cut or view.facts.is_open
-    found = judge_captured(lines, goes_on=goes_on) if lines else ()
-    judged = sorted(found, key=lambda one: one.line)
+    judged = sorted(judge_captured(lines, goes_on=goes_on), key=lambda one: one.line)
     wrong = [one for one in judged if any(each.severity in _SHOWN for each in one.diagnostics)]
     return page(
         request,

@@ -199,7 +199,7 @@ _LOST_QUOTE: Final = re.compile(r"""(\w[\w$/\-]*)\s*[:：](?=\s*["'{\[\-\dtfnTFN
 _JOINT: Final = re.compile(r"[ \t\r\n\u3000]*(?:\+[ \t\r\n]*)?")
 _AFTER_A_VALUE: Final = ",]}"
 """Characters that may follow a value, like the end of the text."""
-_BLANKS: Final = re.compile(rf"[{BLANKS}]*+")
+_ANY_BLANKS: Final = re.compile(rf"[{BLANKS}]*+")
 _COLON: Final = re.compile(r"[ \t\r\n]{0,19}+[:：]")
 _PLUS: Final = re.compile(r"""\+[ \t\r\n]*["'`]""")
 _LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
@@ -426,7 +426,7 @@ class ScalarReader(RepairScanner):
     def _closes(self, after: int, *, on_line: bool) -> bool:
         """Return True if a quote before `after` ends its string, judged by the next characters."""
         text = self.text
-        blanks = _BLANKS.match(text, after)
+        blanks = _ANY_BLANKS.match(text, after)
         after = blanks.end() if blanks else after
         follows = text[after : after + 1]
         if (

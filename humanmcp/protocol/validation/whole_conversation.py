@@ -393,19 +393,30 @@ def told_reactions(said: Iterable[Diagnostic], kind: Kind | None) -> tuple[Diagn
     return (kinds.client_reactions(reactions=in_detail(reactions)).unplaced(),)
 
 
-def judge_frames(frames: Iterable[tuple[int, Frame]], version: str = "") -> Iterator[Judged]:
-    """Check a recording as its client saw it. Each frame comes with the number of its line."""
+def judge_frames(
+    frames: Iterable[tuple[int, Frame]], version: str = "", *, goes_on: bool = False
+) -> Iterator[Judged]:
+    """Check a recording as its client saw it. Each frame comes with the number of its line.
+
+    Where the conversation goes on, each request may still get its response.
+    """
     overheard, view = ConversationJudge(version), Perspective(Direction.IN)
     lines: dict[int, int] = {}
     for number, frame in frames:
         lines[frame.seq] = number
         for seen in view.feed(frame):
             yield from overheard.line(lines[seen.seq], seen.direction, seen.raw)
-    yield from overheard.end()
+    if not goes_on:
+        yield from overheard.end()
 
 
-def judge_capture(lines: Iterable[CapturedLine], version: str = "") -> Iterator[Judged]:
-    """Check the messages of a capture. Words of the program that wrote it are passed over."""
+def judge_capture(
+    lines: Iterable[CapturedLine], version: str = "", *, goes_on: bool = False
+) -> Iterator[Judged]:
+    """Check the messages of a capture. Words of the program that wrote it are passed over.
+
+    Where the conversation goes on, each request may still get its response.
+    """
     lines = tuple(lines)
     # Without the handshake, the capture begins later, and nobody knows what was before.
     overheard = ConversationJudge(
@@ -419,7 +430,8 @@ def judge_capture(lines: Iterable[CapturedLine], version: str = "") -> Iterator[
             overheard.follow(line.number, direction, line.raw)
         else:
             yield from overheard.line(line.number, direction, line.raw)
-    yield from overheard.end()
+    if not goes_on:
+        yield from overheard.end()
 
 
 _ESCAPE: Final = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|([nrt\\]))")

@@ -440,7 +440,7 @@ def test_as_many_quotes_are_tried_as_an_end_as_the_limit_says(quotes: int) -> No
         assert (piece.last, piece.closed) == (last, last == whole)
 
 
-def hold(text: str) -> None:
+def hold_edits(text: str) -> None:
     """Assert that all is inside the text, and that each character is edited once at most."""
     found, edits = examine(text)
     assert all(0 <= one.start <= one.end <= len(text) for one in found), text
@@ -471,10 +471,10 @@ def hold(text: str) -> None:
 )
 def test_no_character_is_fixed_twice(text: str) -> None:
     """White space after a lost value, at the end of a comment, of a text, of what a shell left."""
-    hold(text)
+    hold_edits(text)
 
 
 @given(st.text(alphabet="{}[]:,\"'0a \n\r\x85\xa0\x1c\u3000\ufeff`#/*“」｛：=;\\", max_size=14))
 def test_no_character_of_any_text_is_fixed_twice(text: str) -> None:
     """All fixes together are one text, and every place is a place in what was typed."""
-    hold(text)
+    hold_edits(text)

@@ -1,7 +1,8 @@
 """Whatever stands in the place of a member, the check comes to its end."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any, Final
 
 import pytest
@@ -30,20 +31,19 @@ VALUES: Final = (
 HOLE: Final = "\0"
 
 
-def paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+def paths(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:  # noqa: ANN401 - any JSON value
     """Yield the path of each value inside a value."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value)  # type: ignore[arg-type]
-    for step, one in inner:
+    for step, one in value.items() if isinstance(value, dict) else enumerate(value):
         yield (*path, step)
         if isinstance(one, dict | list):
             yield from paths(one, (*path, step))
 
 
-def each(message: Mapping[str, Any]) -> Iterator[str]:
+def each(message: dict[str, Any]) -> Iterator[str]:
     """Yield a message with each of the values in the place of each of its own."""
     for path in paths(message):
-        copy = json.loads(json.dumps(message))
-        place = copy
+        copy = deepcopy(message)
+        place: Any = copy
         for step in path[:-1]:
             place = place[step]
         place[path[-1]] = HOLE
