@@ -466,6 +466,9 @@ def hint(codes: Iterable[str]) -> str:
 _BAD: Final = frozenset({Severity.ERROR, Severity.WARNING})
 _SHOWN: Final = _BAD | {Severity.HOSTS}
 _WIDTH: Final = 80
+_WORDS: Final = 240
+"""Hosts write time and name before the cause."""
+_MOST_WORDS: Final = 5
 
 
 def _is_request(text: str) -> bool:
@@ -486,7 +489,8 @@ def _print_captured(
     found = tuple(judge_captured(captured, arguments.protocol_version or "", goes_on=goes_on))
     words = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
     if not found:
-        said = " / ".join(one_line(one.text, _WIDTH) for one in words if one.level == "error")
+        errors = [one_line(one.text, _WORDS) for one in words if one.level == "error"]
+        said = " / ".join(list(dict.fromkeys(errors))[:_MOST_WORDS])
         raise stopped(SECTION, "no messages but" if said else "no messages", name=name, words=said)
     if arguments.format == "text":
         _print_words(words)
@@ -501,11 +505,11 @@ def _print_words(words: Sequence[CapturedLine]) -> None:
     """Print what the program that wrote the file says, and how many lines were not understood."""
     for one in words:
         if one.level == "error":
-            said = one_line(one.text, _WIDTH)
+            said = one_line(one.text, _WORDS)
             to_stdout(Painted(say(SECTION, "host says", line=one.number, words=said), "dim"))
     unread = [one for one in words if not one.level]
     if unread:
-        first = one_line(unread[0].text, _WIDTH)
+        first = one_line(unread[0].text, _WORDS)
         told = say(SECTION, "unread", count=len(unread), line=unread[0].number, words=first)
         to_stdout(Painted(told, "dim"))
 

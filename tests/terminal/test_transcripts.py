@@ -168,6 +168,16 @@ def test_a_session_folder_means_its_transcript_and_an_empty_one_is_said(
     assert (ran.status, "has no messages" in ran.err) == (2, True)
 
 
+def test_the_cause_in_the_log_of_a_host_is_told_whole_and_once(check: Any) -> None:  # noqa: ANN401 - a function with flags
+    """It stands behind the time, the name of the server and the words of the host."""
+    line = (
+        "2025-07-10 10:49:36.646 [error] user-wirewiki: Client error for command "
+        "Unexpected token 'S', \"Starting MCP server\" is not valid JSON"
+    )
+    ran = check(line, line)
+    assert (ran.status, ran.err.count("is not valid JSON")) == (2, 1)
+
+
 def test_the_log_of_claude_desktop_is_checked_as_a_conversation(check: Any) -> None:  # noqa: ANN401 - a function with flags
     """Its first line has no message; what is wrong is found on the line of the log."""
     start = "2025-07-12T05:51:44.{}Z [weather] [info]"

@@ -104,6 +104,16 @@ _LABEL: Final = re.compile(
 """Words of which a log has one before each message; they do not say whose log it is."""
 _HOST: Final = re.compile(rf"{_TIME} (?:\[[^\]]*\] )?\[(?P<level>\w+)\] (?P<words>.*)", re.DOTALL)
 """A line without a message in the log of Claude Desktop or VS Code."""
+_ENVELOPE: Final = re.compile(r'"jsonrpc"\s*:')
+_LEVEL: Final = r"(?:trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)"
+_LOGGED: Final = re.compile(
+    r"\W*(?:time=\W?)?(?:[\d/-]{8,10}.|[a-z]{3} +\d+ )?\d\d:\d\d:\d\d\S*\s.*"
+    rf"|\W*\[{_LEVEL}\].*|{_LEVEL}:[\w.]+:.*|{_LEVEL}: [\w.]+\[\d+\]"
+    r"|\s+at \S+ ?\(.*|Traceback \(.*|\s*[→←│├].*",
+    re.DOTALL | re.IGNORECASE,
+)
+"""A line as logs have it, also those that hold no message: a time, a level, a stack, an arrow."""
+_FAILED: Final = re.compile(r"(?i)\b(?:\w*error|\w*exception|fatal|critical|failed)\b")
 _EVENT: Final = re.compile(r"(?P<field>data|event|id|retry): ?(?P<text>.*)|:.*", re.DOTALL)
 _HEAD: Final = re.compile(r"HTTP/[\d.]+ \d{3}.*", re.DOTALL)
 _CURL: Final = re.compile(
@@ -314,6 +324,9 @@ class _LineReader:
         """Return the lines of a capture; () if the text is something else."""
         found = list(self._all())
         messages = sum(map(_has_message, found))
+        if not messages and not self._is_log and not _ENVELOPE.search(self._text):
+            is_log = any(_LOGGED.fullmatch(one.text) for one in found)
+            return tuple(map(_as_note, found)) if is_log else ()
         if self._labelled and not self._is_log:
             if messages > len(self._labelled):  # a program's own words beside its messages
                 found = [self._labelled.get(one.number, one) for one in found]
@@ -551,6 +564,11 @@ def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
 
 def _has_message(line: CapturedLine) -> bool:
     return line.frame is not None or is_message(_decoded(line.text))
+
+
+def _as_note(line: CapturedLine) -> CapturedLine:
+    level = "error" if _FAILED.search(line.text) else "log"
+    return line._replace(direction=Direction.NOTE, level=level)
 
 
 def _lines_of(line: CapturedLine) -> Iterator[CapturedLine]:

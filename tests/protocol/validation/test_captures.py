@@ -545,3 +545,45 @@ def test_a_value_is_read_over_several_lines_however_long_it_is(long: dict[str, o
     first, second = read_capture(f"{text}\n{pretty(CALL)}\n")
     assert first == CapturedLine(1, None, text)
     assert second == CapturedLine(2 + text.count("\n"), None, pretty(CALL))
+
+
+LOGS_WITHOUT_MESSAGES: Final = {
+    "Zed": (
+        "2026-04-25T08:29:14+02:00 ERROR [rpc] failed to parse incoming message. Raw: Welcome",
+        "error",
+    ),
+    "LM Studio": ("2026-07-13 12:11:56 [DEBUG]\n [Plugin(mcp/x)] stdout: Register", "log"),
+    "Python's logging": (
+        "DEBUG:mcp.client.sse:Sending client message: root=JSONRPCRequest()",
+        "log",
+    ),
+    "Rich": ("[09/29/25 17:22:27] WARNING  Failed to validate request", "error"),
+    "syslog": ("Nov 20 10:11:12 host app[1]: ready", "log"),
+    "Go's slog": ("time=2025-01-01T10:00:00Z level=INFO msg=ready", "log"),
+    ".NET": ("info: Microsoft.Hosting.Lifetime[14]\n      Now listening", "log"),
+    "Claude Code": ('[DEBUG] MCP server "x": [\n {"path": ["jsonrpc"]}\n]', "log"),
+    "Inspector": ("SyntaxError: Unexpected token\n    at JSON.parse (<anonymous>)", "error"),
+    "arrows without messages": ("→ tools/list (id: 1)\n← tools/list (id: 1) [23ms]", "log"),
+}
+
+
+@pytest.mark.parametrize("name", LOGS_WITHOUT_MESSAGES)
+def test_a_log_without_messages_is_no_answer(name: str) -> None:
+    text, level = LOGS_WITHOUT_MESSAGES[name]
+    read = read_capture(text)
+    assert [line.text for line in read] == text.split("\n")
+    assert {line.direction for line in read} == {NOTE}
+    assert read[0].level == level
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It rains in Ulm.\nBring an umbrella.",
+        "Error: no such city",
+        "I met them at 12:30:11 and they said yes.",
+        '[INFO] my answer:\n{"jsonrpc": "2.0", "id": 1, "result": {]',
+    ],
+)
+def test_prose_and_a_broken_answer_are_no_log(text: str) -> None:
+    assert read_capture(text) == ()
