@@ -6,9 +6,7 @@ import contextlib
 import dataclasses
 import enum
 import importlib.util
-import json
 import os
-import queue
 import shlex
 import shutil
 import stat
@@ -23,12 +21,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common.book_file import BookFileError, read_book
-from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
+from humanmcp.common.child import ChildCommand, ChildTransport, StartError
 from humanmcp.common.settings import add_flags, book_path, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
+from humanmcp.host.client.callbacks import ClientObserver, Nobody
+from humanmcp.host.client.client import Client
+from humanmcp.host.client.handshake import SessionStart
 from humanmcp.inbox.life_lock import is_held
 from humanmcp.locales import say
-from humanmcp.locales.stop import REFUSED, in_language
+from humanmcp.locales.stop import REFUSED, StopError, in_language
+from humanmcp.protocol.conversation.exchange import ResponseArrived, UnreadableArrived
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
 from humanmcp.setup.hook_entries import HOOKS, hook_facts, is_our_plugin, our_hooks, plugin_facts
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+    from humanmcp.protocol.conversation.exchange import Event
 
 OLDEST_PYTHON: Final = (3, 11)
 LEAST_SPACE: Final = 50 * 1024 * 1024
@@ -244,23 +247,12 @@ def check_desk(settings: Settings) -> Iterator[Finding]:
 LONGEST: Final = 20.0
 """Seconds for all answers together."""
 
-_INITIALIZE: Final[dict[str, object]] = {
-    "jsonrpc": "2.0",
-    "id": "doctor-1",
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "humanmcp-doctor", "version": "1"},
-    },
-}
-_PING: Final[dict[str, object]] = {"jsonrpc": "2.0", "id": "doctor-2", "method": "ping"}
 
-
-class Trial:
+class Trial(ClientObserver):
     """What was seen of a server. Times are seconds; None where it never came to that."""
 
     def __init__(self) -> None:
+        self.began = time.monotonic()
         self.first_answer: float | None = None
         self.exit_time: float | None = None
         self.status: int | None = None
@@ -269,33 +261,16 @@ class Trial:
         self.stderr = ""
         self.failure: object = None
         """Why it could not even be started."""
-        self._arrived: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
 
-    def line_arrived(self, line: bytes) -> None:
-        """Keep a message; another line is stray."""
-        with contextlib.suppress(ValueError):
-            value = json.loads(line)
-            if isinstance(value, dict) and value.get("jsonrpc") == "2.0":
-                self._arrived.put(value)
-                return
-        self.stray.append(line.decode("utf-8", "replace"))
+    def happened(self, event: Event) -> None:
+        match event:
+            case UnreadableArrived(malformed):
+                self.stray.append(malformed.text)
+            case ResponseArrived() if self.first_answer is None:
+                self.first_answer = time.monotonic() - self.began
 
     def stderr_line(self, line: bytes) -> None:
         self.stderr += line.decode("utf-8", "replace") + "\n"
-
-    def ended(self) -> None:
-        """Let the wait for an answer end."""
-        self._arrived.put(None)
-
-    def ask(self, transport: ChildTransport, request: dict[str, object], until: float) -> bool:
-        """Send a request and wait for its answer. False when none came."""
-        with contextlib.suppress(EndedError, queue.Empty):
-            transport.send(json.dumps(request))
-            while (left := until - time.monotonic()) > 0:
-                message = self._arrived.get(timeout=left)
-                if message is None or message.get("id") == request["id"]:
-                    return message is not None
-        return False
 
 
 def run_trial(starter: tuple[str, ...] = ()) -> Trial:
@@ -303,24 +278,24 @@ def run_trial(starter: tuple[str, ...] = ()) -> Trial:
 
     `starter` are the words that start it, up to `serve`; without them it is this installation's.
     """
-    trial = Trial()
     with tempfile.TemporaryDirectory(prefix="humanmcp-doctor-") as scratch:
         starter = starter or (sys.executable, "-m", "humanmcp", "serve")
         words = (*starter, "--auto", "--home", scratch)
-        began = time.monotonic()
+        trial = Trial()
         try:
             transport = ChildTransport(ChildCommand(words, folder=scratch))
         except StartError as error:
             trial.failure = error.fillings["why"]
             return trial
-        transport.start(trial)
+        client = Client(transport, Nobody(), observers=(trial,), timeout=LONGEST)
         try:
-            if trial.ask(transport, _INITIALIZE, began + LONGEST):
-                trial.first_answer = time.monotonic() - began
-                trial.ask(transport, _PING, began + LONGEST)
+            with contextlib.suppress(StopError):  # what came says what is wrong
+                client.open(SessionStart.HANDSHAKE)
+                client.timeout -= time.monotonic() - trial.began
+                client.request("ping")
         finally:
             closing = time.monotonic()
-            transport.close()
+            client.close()
         trial.exit_time = time.monotonic() - closing
         trial.status = transport.process.returncode
     return trial
