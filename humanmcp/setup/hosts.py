@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, quote_plus, urlencode
 
 from humanmcp.common.settings import PREFIX, Settings
 from humanmcp.common.toml_edit import table_text
@@ -100,7 +100,7 @@ class Host:
     asks_with: str = ""
     """What it calls the tool `ask_human`, if it asks for a permission before each call."""
     link: str = ""
-    """Which link installs an entry: "vscode", "cursor", "lm-studio" or "goose"."""
+    """The link that installs an entry: `{name}`, and its `{entry}`, `{named}` entry or `{words}`."""
     program: str = ""
     """The command that its installation brings, "" for none."""
     plugin: tuple[str, ...] = ()
@@ -235,22 +235,15 @@ def starts_humanmcp(one: object) -> bool:
 def install_link(host: Host, name: str, command: HostCommand) -> str:
     """Return a link that installs the entry with one click; "" where a host has none."""
     plain: dict[str, Any] = {"command": command.command, "args": list(command.args)}
-    packed = base64.b64encode(json.dumps(plain, separators=(",", ":")).encode()).decode()
-    match host.link:
-        case "vscode":
-            named = json.dumps({"name": name, **plain}, separators=(",", ":"))
-            return "vscode:mcp/install?" + quote(named, safe="")
-        case "cursor":
-            return "cursor://anysphere.cursor-deeplink/mcp/install?" + urlencode(
-                {"name": name, "config": packed}
-            )
-        case "lm-studio":
-            return "lmstudio://add_mcp?" + urlencode({"name": name, "config": packed})
-        case "goose":
-            words = [("cmd", command.command), *(("arg", word) for word in command.args)]
-            return "goose://extension?" + urlencode([*words, ("id", name), ("name", name)])
-        case _:
-            return ""
+    entry, named = (
+        json.dumps(one, separators=(",", ":")) for one in (plain, {"name": name, **plain})
+    )
+    return host.link.format(
+        name=quote_plus(name),
+        entry=quote_plus(base64.b64encode(entry.encode())),
+        named=quote(named, safe=""),
+        words=urlencode([("cmd", command.command), *(("arg", word) for word in command.args)]),
+    )
 
 
 # -- the command that a host is to start, and what to paste for it -------------------------------
