@@ -226,16 +226,7 @@ class ToolFilter:
 
 
 class NoToolError(LookupError):
-    """A name leads nowhere."""
-
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(name, why)
-        self.name = name
-        self.why = why
-
-    def __str__(self) -> str:
-        """Say so, for the model to read."""
-        return f"Error calling tool {self.name}: {self.why}"
+    """A name leads nowhere. Its text says why, for the model to read."""
 
 
 def name_for_model(server: str, tool: str, taken: Mapping[str, ToolAddress]) -> str:

@@ -9,7 +9,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from humanmcp.common.child import EndedError, StartError
 from humanmcp.host.client.callbacks import ClientObserver
@@ -285,12 +285,12 @@ class Servers:
             return self._places[name]
         server, between, tool = name.partition(BETWEEN)
         if not between:
-            raise NoToolError(name, "tool names have the form server__tool")
+            raise NoToolError("tool names have the form server__tool")
         if server not in {one.name for one in self.all}:
-            raise NoToolError(name, f"there is no server {server}")
+            raise NoToolError(f"there is no server {server}")
         found = ToolAddress(server, tool)
         if not self.filter.lets(found):
-            raise NoToolError(name, "the user does not offer this tool")
+            raise NoToolError("the user does not offer this tool")
         return found
 
     def definition(self, place: ToolAddress) -> Mapping[str, Any] | None:
@@ -321,32 +321,7 @@ class Servers:
 PAUSES: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
 """The seconds before each new attempt, where the service of a model is overloaded."""
 
-REFUSED: Final = "The user refused this tool call."
 INTERRUPTED: Final = "The user interrupted this tool call."
-
-
-# -- what the person at the host may do with a call ------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """Call the tool."""
-
-
-@dataclass(frozen=True, slots=True)
-class Instead:
-    """Do not call it; tell the model this, as if the tool had said so."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Refuse:
-    """Do not call it, and tell the model so."""
-
-
-Choice: TypeAlias = ToolCall | Instead | Refuse
-"""What becomes of a call: made and its value returned, answered as if made, or refused."""
 
 
 class Watcher(Protocol):
@@ -361,8 +336,8 @@ class Watcher(Protocol):
     def broke_off(self) -> None:
         """See that the model did not end its turn."""
 
-    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
-        """Decide about a call."""
+    def permit(self, use: ToolUse, tool: ToolAddress) -> ToolUse | ToolResult:
+        """Return a call to make it, or what the model reads in its place."""
 
     def calling(self, use: ToolUse, tool: ToolAddress) -> None:
         """See that a tool is called."""
@@ -492,18 +467,16 @@ class HostLoop:
         try:
             tool = self.servers.place(use.name)
         except NoToolError as error:
-            return ToolResult(use.id, str(error), is_error=True)
-        choice = self.watcher.permit(use, tool)
-        match choice:
-            case ToolCall():
-                self.watcher.calling(use, tool)
-                return self.servers.call(use, tool)
-            case Instead(text):
-                return ToolResult(use.id, text)
-            case Refuse():
-                return ToolResult(use.id, REFUSED, is_error=True)
-            case impossible:
-                assert_never(impossible)
+            return _failed(use, error)
+        decided = self.watcher.permit(use, tool)
+        if isinstance(decided, ToolUse):
+            self.watcher.calling(decided, tool)
+            return self.servers.call(decided, tool)
+        return decided
+
+
+def refused(use: ToolUse) -> ToolResult:
+    return ToolResult(use.id, "The user refused this tool call.", is_error=True)
 
 
 def _failed(use: ToolUse, why: object, tool: str = "") -> ToolResult:

@@ -22,10 +22,10 @@ from humanmcp.host.at_inbox import PersonAsked, QuestionInbox, ServerRecorder
 from humanmcp.host.client.callbacks import ClientObserver, Nobody
 from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.config import ServerEntry
-from humanmcp.host.conversation import ModelError
+from humanmcp.host.conversation import ModelError, ToolResult
 from humanmcp.host.models.choose import ModelChoice, make_model
 from humanmcp.host.models.human import messages_of
-from humanmcp.host.servers import HostLoop, Instead, Refuse, Servers, ToolCall, TurnLimitError
+from humanmcp.host.servers import HostLoop, Servers, TurnLimitError, refused
 from humanmcp.host.terminal.chat import ending_of
 from humanmcp.inbox.contract import Role
 from humanmcp.locales import say, spoken_language
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from humanmcp.host.client.callbacks import ServerRequestHandler
-    from humanmcp.host.conversation import ToolAddress, ToolResult, ToolUse, Turn
-    from humanmcp.host.servers import Choice
+    from humanmcp.host.conversation import ToolAddress, ToolUse, Turn
     from humanmcp.inbox.contract import Inbox
 
 SECTION: Final = "play"
@@ -89,9 +88,9 @@ class PlayedHost:
         """Say one thing."""
         yield say(SECTION, "first prompt")
 
-    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:  # noqa: ARG002 - as HostPerson
+    def permit(self, use: ToolUse, tool: ToolAddress) -> ToolUse | ToolResult:  # noqa: ARG002 - as HostPerson
         """Call it."""
-        return ToolCall()
+        return use
 
     def end(self) -> None:
         """Do nothing."""
@@ -157,7 +156,7 @@ class HostPerson(PlayedHost):
                 return
             heard = yield prompt
 
-    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
+    def permit(self, use: ToolUse, tool: ToolAddress) -> ToolUse | ToolResult:
         """Ask: call it, answer in its place, or refuse."""
         given = json.dumps(use.input, ensure_ascii=False)
         wants = say(SECTION, "wants", server=tool.server, tool=tool.tool, given=given)
@@ -176,11 +175,11 @@ class HostPerson(PlayedHost):
         found = self._ask(wants, fields, "choice") or {"choice": "refuse"}
         match found.get("choice"):
             case "call":
-                return ToolCall()
+                return use
             case "answer":
-                return Instead(str(found.get("answer", "")))
+                return ToolResult(use.id, str(found.get("answer", "")))
             case _:
-                return Refuse()
+                return refused(use)
 
     def _ask(self, message: str, fields: dict[str, Any], needed: str) -> dict[str, Any] | None:
         """Ask with a form. None when the person declines, or has left."""

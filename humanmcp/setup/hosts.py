@@ -100,7 +100,7 @@ class Host:
     asks_with: str = ""
     """What it calls the tool `ask_human`, if it asks for a permission before each call."""
     link: str = ""
-    """The link that installs an entry: `{name}`, and its `{entry}`, `{named}` entry or `{words}`."""
+    """The link that installs an entry: its `{name}`, and `{entry}`, `{named}` or `{words}`."""
     program: str = ""
     """The command that its installation brings, "" for none."""
     plugin: tuple[str, ...] = ()

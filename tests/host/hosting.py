@@ -3,7 +3,7 @@
 import contextlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.config import ServerEntry
 from humanmcp.host.conversation import ToolAddress, ToolResult, ToolUse, Turn
 from humanmcp.host.models.script import ScriptModel
-from humanmcp.host.servers import Choice, HostLoop, Limits, Servers, ToolCall
+from humanmcp.host.servers import HostLoop, Limits, Servers
 from tests.host.seats import SAMPLES, SCRIPTED, Notes, sample
 
 DICE: Final = ServerEntry("dice", sample("dice"))
@@ -40,7 +40,7 @@ OVERLOADED: Final = {"error": "overloaded_error: no room"}
 class Watching:
     """A watcher that lets everything pass and remembers it."""
 
-    def __init__(self, choices: Sequence[Choice] = ()) -> None:
+    def __init__(self, choices: Sequence[Callable[[ToolUse], ToolResult]] = ()) -> None:
         """Decide as listed, and call what comes after that."""
         self.choices = list(choices)
         self.called: list[ToolAddress] = []
@@ -58,9 +58,9 @@ class Watching:
     def broke_off(self) -> None:
         """Do nothing."""
 
-    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:  # noqa: ARG002 - Watcher
+    def permit(self, use: ToolUse, tool: ToolAddress) -> ToolUse | ToolResult:  # noqa: ARG002 - Watcher
         """Decide as told."""
-        return self.choices.pop(0) if self.choices else ToolCall()
+        return self.choices.pop(0)(use) if self.choices else use
 
     def calling(self, use: ToolUse, tool: ToolAddress) -> None:  # noqa: ARG002 - Watcher
         """Note it."""
@@ -105,7 +105,7 @@ class Table:
 def table(
     *turns: dict[str, Any],
     entries: Sequence[ServerEntry] = (DICE,),
-    choices: Sequence[Choice] = (),
+    choices: Sequence[Callable[[ToolUse], ToolResult]] = (),
     limits: Limits | None = None,
     system: str = "",
 ) -> Iterator[Table]:

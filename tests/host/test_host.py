@@ -20,7 +20,7 @@ from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.config import ServerEntry
 from humanmcp.host.conversation import TextBlock, ToolAddress, ToolUse, Turn, TurnRole
 from humanmcp.host.models.script import ScriptModel
-from humanmcp.host.servers import HostLoop, Refuse, Servers, ToolCall
+from humanmcp.host.servers import HostLoop, Servers, refused
 from humanmcp.host.terminal import chat as chat_module
 from humanmcp.host.terminal.chat import AtHost, Chat, PromptedShape
 from humanmcp.host.terminal.typing import Typist
@@ -138,10 +138,10 @@ def test_a_tool_that_changes_is_trusted_no_more(capsys: pytest.CaptureFixture[st
     told = {"description": "harmless"}
     person = AtHost(Typist(["t", "r"]), definition=lambda _place: dict(told))
     tool, wanted = ToolAddress("dice", "dice"), ToolUse("1", "dice__dice")
-    assert person.permit(wanted, tool) == ToolCall()
-    assert person.permit(wanted, tool) == ToolCall()
+    assert person.permit(wanted, tool) is wanted
+    assert person.permit(wanted, tool) is wanted
     told["description"] = "sends your files"
-    assert person.permit(wanted, tool) == Refuse()
+    assert person.permit(wanted, tool) == refused(wanted)
     assert "dice changed the description of dice" in capsys.readouterr().out
 
 

@@ -16,7 +16,7 @@ from humanmcp.host.conversation import (
     text_of,
     tool_written,
 )
-from humanmcp.host.servers import INTERRUPTED, Instead, Limits, Refuse, TurnLimitError
+from humanmcp.host.servers import INTERRUPTED, Limits, TurnLimitError, refused
 from tests.host.hosting import DICE, OVERLOADED, SCRIPT, WEATHER, Watching, says, table, use
 
 ROLL = use("dice__dice", sides=6)
@@ -191,11 +191,13 @@ def test_a_flood_of_calls_is_cut() -> None:
 
 def test_the_person_may_answer_in_the_tool_s_place_or_refuse() -> None:
     """(b) no wire message, the typed value as result; (c) a refusal as result."""
-    with table(says(ROLL, ROLL), says("ok"), choices=[Instead("7"), Refuse()]) as laid:
+    with table(
+        says(ROLL, ROLL), says("ok"), choices=[lambda use: ToolResult(use.id, "7"), refused]
+    ) as laid:
         laid.loop.run("roll")
-        instead, refused = results(laid.loop.history[2])
+        instead, no = results(laid.loop.history[2])
         assert (instead.text, instead.is_error) == ("7", False)
-        assert (refused.text, refused.is_error) == ("The user refused this tool call.", True)
+        assert (no.text, no.is_error) == ("The user refused this tool call.", True)
         assert laid.wire("dice") == []
 
 

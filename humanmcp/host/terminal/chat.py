@@ -19,7 +19,7 @@ from humanmcp.host.conversation import (
     written,
 )
 from humanmcp.host.sampling import Lent
-from humanmcp.host.servers import Instead, Refuse, ToolCall
+from humanmcp.host.servers import refused
 from humanmcp.host.terminal.results import as_json
 from humanmcp.locales import say
 from humanmcp.locales.stop import Phrase, StopError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.host.conversation import Block, ToolAddress, Turn
-    from humanmcp.host.servers import Choice, HostLoop, Server
+    from humanmcp.host.servers import HostLoop, Server
     from humanmcp.host.terminal.typing import Typist
 
 SECTION: Final = "host"
@@ -83,27 +83,27 @@ class AtHost:
             to_stdout(self._line)
         self._line = ""
 
-    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
+    def permit(self, use: ToolUse, tool: ToolAddress) -> ToolUse | ToolResult:
         """Ask: call it, trust it, answer in its place, or refuse (as at the end of input).
 
         A tool that is no longer what it was when it was trusted is asked about anew.
         """
         if self.call_all or self._is_trusted(tool):
-            return ToolCall()
+            return use
         told = {"server": tool.server, "tool": tool.tool}
         to_stdout(Painted(say(SECTION, "wants", **told), "bold"))
         to_stdout("  ", as_json(use.input))
         match self.typist.choose(say(SECTION, "ask permission"), "ctar"):
             case "c":
-                return ToolCall()
+                return use
             case "t":
                 self.trusted[tool] = self.definition(tool)
                 to_stdout(Painted(say(SECTION, "trusted", **told), "dim"))
-                return ToolCall()
+                return use
             case "a":
-                return Instead(self.typist.ask(say(SECTION, "ask instead")) or "")
+                return ToolResult(use.id, self.typist.ask(say(SECTION, "ask instead")) or "")
             case _:
-                return Refuse()
+                return refused(use)
 
     def _is_trusted(self, tool: ToolAddress) -> bool:
         if tool not in self.trusted:
@@ -292,13 +292,13 @@ class AtHostOnce(AtHost):
     def heard(self, piece: str) -> None:
         """Wait for the whole answer: it goes to stdout in one piece."""
 
-    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
+    def permit(self, use: ToolUse, tool: ToolAddress) -> ToolUse | ToolResult:
         """Ask the person; without one, refuse what was not allowed before."""
         if self.call_all or (self.typist.is_there and is_terminal()):
             return super().permit(use, tool)
         told = {"server": tool.server, "tool": tool.tool}
         to_stderr(Painted(say(SECTION, "nobody to ask", **told), "yellow"))
-        return Refuse()
+        return refused(use)
 
     def calling(self, use: ToolUse, tool: ToolAddress) -> None:
         to_stderr(Painted(call_of(use, tool), "cyan"))
