@@ -523,7 +523,7 @@ def _print_judged(
     status = _status(diagnostics, arguments)
     if arguments.format != "text":
         return status, _conversation_shape(found)
-    _print_conversation(found, diagnostics, name, alone=alone)
+    _print_conversation(found, name, alone=alone)
     return status, None
 
 
@@ -548,18 +548,18 @@ def _alone(raw: bytes, version: str) -> Iterator[Judged]:
 # -- printing -------------------------------------------------------------------------------------
 
 
-def _print_conversation(
-    judged: Sequence[Judged], diagnostics: Sequence[Diagnostic], name: str, *, alone: bool
-) -> None:
+def _print_conversation(judged: Sequence[Judged], name: str, *, alone: bool) -> None:
+    failed = {(one.method, one.id) for one in judged if "error" in jsonrpc.object_in(one.text)}
+    shown: list[Diagnostic] = []
     for one in sorted(judged, key=lambda one: one.line):
-        noted = [
-            diagnostic for diagnostic in one.diagnostics if alone or diagnostic.severity in _SHOWN
-        ]
+        # A hint about a request may be the reason for the error that came back.
+        everything = alone or (one.method, one.id) in failed
+        noted = [each for each in one.diagnostics if everything or each.severity in _SHOWN]
+        shown += [each for each in noted if each.severity in _SHOWN or not alone]
         if noted:
             to_stdout(Painted(_heading(one), "dim"))
         placed = [_placed(diagnostic, one) for diagnostic in noted]
         print_problems(placed, one.text, name=name, shift=one.line - 1)
-    shown = [diagnostic for diagnostic in diagnostics if diagnostic.severity in _SHOWN]
     bad = [diagnostic for diagnostic in shown if diagnostic.severity in _BAD]
     if shown:
         to_stdout(Painted(hint(diagnostic.code for diagnostic in shown), "dim"))

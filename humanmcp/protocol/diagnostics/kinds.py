@@ -202,7 +202,7 @@ notification_as_request = ProblemKind("M123", _W, page=f"{_MCP}basic#notificatio
 result_of_unknown_method = ProblemKind("M68", _W)
 maybe_extension_method = ProblemKind("M71", _H)
 unknown_method = ProblemKind("M83", _H)
-misspelt_method = ProblemKind("M84", _H)
+misspelt_method = ProblemKind("M84", _W)
 method_of_other_version = ProblemKind("M85", _W)
 request_before_initialized = ProblemKind("M86", _H, page=f"{_MCP}basic/lifecycle")
 args_for_arguments = ProblemKind("M87", _W, page=f"{_MCP}server/tools")

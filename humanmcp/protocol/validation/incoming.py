@@ -155,7 +155,8 @@ def method_of_the_version(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     if record.is_in(version) or versions.unserved_in(message) is not None:
         return
     at, name = ("method",), shown(message.method)
-    meant = alike(message.method, (*methods.REQUESTS, *methods.NOTIFICATIONS))
+    meant = alike(f"notifications/{message.method}", methods.NOTIFICATIONS)
+    meant = meant or alike(message.method, (*methods.REQUESTS, *methods.NOTIFICATIONS))
     if message.kind is Kind.REQUEST and message.method in methods.NOTIFICATIONS:
         yield kinds.notification_as_request(("id",), method=name)
     elif message.kind is Kind.NOTIFICATION and message.method in methods.REQUESTS:

@@ -122,9 +122,15 @@ def test_what_a_client_does_wrong_is_said(
 
 @pytest.mark.parametrize(
     ("method", "meant"),
-    [("tool/list", "tools/list"), ("intilalize", "initialize"), ("tools/Call", "tools/call")],
+    [
+        ("tool/list", "tools/list"),
+        ("intilalize", "initialize"),
+        ("tools/Call", "tools/call"),
+        ("initialized", "notifications/initialized"),
+        ("notification/initialized", "notifications/initialized"),
+    ],
 )
-def test_a_misspelt_method_is_a_hint(method: str, meant: str) -> None:
+def test_a_misspelt_method_is_told(method: str, meant: str) -> None:
     """Did you mean …?"""
     (diagnostic,) = check.remarks(request(method), R2025, READY)
     assert diagnostic.code == "M84"
