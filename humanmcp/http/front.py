@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from abc import ABC, abstractmethod
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from humanmcp.http.bodies import Bodies, BodyError, BodyTrouble, client_address, stated_length
 from humanmcp.http.listening import QuietServer
@@ -49,45 +50,57 @@ if TYPE_CHECKING:
     Scope: TypeAlias = MutableMapping[str, Any]
 
 
-class FrontClient(Protocol):
+class FrontClient(ABC):
     """One session behind an endpoint. Everything but `missed` is for the event loop."""
 
-    @property
-    def resumes(self) -> bool:
-        """Whether a client can come back for what it missed: then events have ids."""
+    resumes: ClassVar[bool]
+    """Whether a client can come back for what it missed: then events have ids."""
+
+    def __init__(self, name: str, streams: Streams) -> None:
+        """Begin. The name is that on the wire, "" for none; `streams` are its open responses."""
+        self.id, self.streams = name, streams
+        self.address, self.last_seen = "", 0.0
 
     @property
-    def id(self) -> str:
-        """The session's name on the wire, "" for none."""
-
-    @property
+    @abstractmethod
     def version(self) -> str:
         """The version that was agreed on."""
 
     @property
-    def streams(self) -> Streams:
-        """Its responses that are still open."""
+    def is_idle(self) -> bool:
+        return self.streams.is_idle
 
     def begin_notes(
-        self, request: HttpRequest, message: DecodedLine | None = None
+        self,
+        request: HttpRequest,  # noqa: ARG002 - nothing is written down here
+        message: DecodedLine | None = None,  # noqa: ARG002 - likewise
     ) -> ResponseNotes:
         """Begin the notes of an exchange, by its request and the message in it."""
+        return ResponseNotes()
 
+    @abstractmethod
     def post(self, posted: Posted, head: str) -> Stream:
         """Take a message, and the notes of its head. Return the stream of its response."""
 
+    @abstractmethod
     def why_unanswered(self, stream: Stream) -> HttpRefusal | None:
         """Return why a stream ended without an answer; None if none was owed."""
 
+    @abstractmethod
     def missed(self, last_event_id: EventId) -> Sequence[OutEvent] | None:
         """Return what went out after an event; None for a stream that never was. May block."""
 
-    def seen(self) -> None:
-        """Note that its client is there."""
+    def seen(self, address: str = "") -> None:
+        """Note that its client is there, and where."""
+        self.address = address or self.address
+        self.last_seen = asyncio.get_running_loop().time()
 
     def done(self, stream: Stream) -> None:
         """Note that a response is complete."""
+        self.seen()
+        self.streams.drop_stream(stream)
 
+    @abstractmethod
     def gone(self, stream: Stream, *, cancels: bool) -> None:
         """Note that the client of a stream is gone, and whether that means a cancellation."""
 

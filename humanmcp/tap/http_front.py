@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
 from humanmcp.common.terminal import to_stderr
-from humanmcp.http.front import front_server
-from humanmcp.http.responses import OWN, OutEvent, ResponseNotes, Stream, Streams
+from humanmcp.http.front import FrontClient, front_server
+from humanmcp.http.responses import OWN, OutEvent, Stream, Streams
 from humanmcp.inbox import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal, HttpRequest, Posted
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.http.inbound import HttpAddress
     from humanmcp.protocol.http.outbound import EventId
-    from humanmcp.protocol.json.jsonrpc import DecodedLine, Json
+    from humanmcp.protocol.json.jsonrpc import Json
 
 logger = logging.getLogger(__name__)
 
@@ -67,27 +67,24 @@ LINE_BREAK: Final = HttpRefusal(400, "line break", -32700)
 """What is no JSON is passed as it is or not at all, and a pipe takes one line."""
 
 
-class TappedClient:
-    """One session: a tap as a child, and the requests that wait for it. A `FrontClient`.
+class TappedClient(FrontClient):
+    """One session: a tap as a child, and the requests that wait for it.
 
     The tap speaks in threads of its own; everything else happens in the event loop.
     """
 
-    resumes: Final = False
+    resumes = False
+    version = ""
+    """That of a client without a session; that of a handshake is in its answer."""
 
     def __init__(self, tap: ChildTransport, name: str, visitor: str, version: str) -> None:
-        self.id = name
-        self.visitor = visitor
-        self.version = version
-        """That of a client without a session; that of a handshake is in its answer."""
-        self.streams = Streams()
+        super().__init__(name, Streams())
+        self.visitor, self.version = visitor, version
         self.is_over = False
         self.is_ready = asyncio.Event()
         """Whether it can take messages: one that is begun again has its handshake first."""
         self.is_ready.set()
-        self.address = ""
         self._loop = asyncio.get_running_loop()
-        self.last_seen = self._loop.time()
         self._numbers = 0
         self._waiting: dict[int, Message] = {}
         """The requests without an answer, by the numbers that they have here."""
@@ -97,18 +94,6 @@ class TappedClient:
         tap.start(self)
 
     # -- the client's side -----------------------------------------------------------------------
-
-    def begin_notes(
-        self,
-        request: HttpRequest,  # noqa: ARG002 - as in `FrontClient`
-        message: DecodedLine | None = None,  # noqa: ARG002 - likewise
-    ) -> ResponseNotes:
-        """Write nothing down: the tap has the lines."""
-        return ResponseNotes()
-
-    def seen(self, address: str = "") -> None:
-        """Note that its client is there, and where."""
-        self.address, self.last_seen = address or self.address, self._loop.time()
 
     def post(self, posted: Posted, head: str = "") -> Stream:  # noqa: ARG002 - as in `FrontClient`
         stream, message, numbers = Stream(), posted.message, []
@@ -142,20 +127,12 @@ class TappedClient:
         brought = _round_of(message.params, "inputResponses")
         return brought is not None and brought in self._asked
 
-    @property
-    def is_idle(self) -> bool:
-        return self.streams.is_idle
-
     def why_unanswered(self, stream: Stream) -> HttpRefusal | None:
         return ENDED if stream.numbers else None
 
     def missed(self, last_event_id: EventId) -> list[OutEvent]:  # noqa: ARG002 - nothing is resumed
         """Take the messages that no client has heard."""
         return [OutEvent(self._kept.popleft()) for _ in range(len(self._kept))]
-
-    def done(self, stream: Stream) -> None:
-        self.seen()
-        self.streams.drop_stream(stream)
 
     def gone(self, stream: Stream, *, cancels: bool) -> None:
         """Note that the client of a response is gone, which cancels in 2026-07-28 alone.

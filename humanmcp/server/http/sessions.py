@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
-from humanmcp.http.front import front_server
+from humanmcp.http.front import FrontClient, front_server
 from humanmcp.http.listening import HttpServeError
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import HttpFacts, InboxError, Life, SessionFacts
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
     from typing import Self, TypeAlias
 
-    from humanmcp.http.responses import OutEvent, Stream, Streams
+    from humanmcp.http.responses import OutEvent, Stream
     from humanmcp.inbox.contract import ServerInbox
     from humanmcp.protocol.http.inbound import HttpAddress, Posted
     from humanmcp.protocol.json.jsonrpc import DecodedLine, Json
@@ -62,13 +62,10 @@ LOOKS_AGAIN: Final = 0.1
 _LOOK_EVERY: Final = 60.0
 
 
-class HttpSession:
-    """One session with its connection. The attendant serves it in the place of the session.
+class HttpSession(FrontClient):
+    """One session with its connection. The attendant serves it in the place of the session."""
 
-    A `FrontClient`.
-    """
-
-    resumes: Final = True
+    resumes = True
 
     def __init__(
         self,
@@ -78,11 +75,9 @@ class HttpSession:
         over: Callable[[HttpSession], object],
     ) -> None:
         """Tell `over`, from the attendant's thread, when it ends, and when it has ended."""
-        self.id = name
+        super().__init__(name, connection.streams)
         self.connection = connection
         self.server = server
-        self.address = ""
-        self.last_seen = 0.0
         self.is_lost = False
         """Whether another process runs it now."""
         self.has_left = False
@@ -143,11 +138,6 @@ class HttpSession:
             self._ids[stream] = posted.message.id.key
         return stream
 
-    @property
-    def streams(self) -> Streams:
-        """The responses of its client."""
-        return self.connection.streams
-
     def begin_notes(
         self, request: HttpRequest, message: DecodedLine | None = None
     ) -> ExchangeNotes:
@@ -173,17 +163,12 @@ class HttpSession:
         had = any(one.number == last_event_id.stream and one.note != HTTP for one in frames())
         return missed if missed or had else None
 
-    def seen(self, address: str = "") -> None:
-        """Note the client's address and the time."""
-        self.address = address or self.address
-        self.last_seen = asyncio.get_running_loop().time()
-
     def done(self, stream: Stream) -> None:
         """Note that a response is complete: the id of its request is free again."""
         self.seen()
         self._ids.pop(stream, None)
         if not stream.is_gone:
-            self.connection.streams.drop_stream(stream)
+            self.streams.drop_stream(stream)
 
     def uses(self, message: Message) -> bool:
         """Return True if a request under the same id is open."""
@@ -202,10 +187,6 @@ class HttpSession:
         of_book = negotiated.prepared.get("tools/list", {}).get("tools", ())
         found = listed or next((one for one in of_book if one.get("name") == tool), None)
         return follow(found, "inputSchema")
-
-    @property
-    def is_idle(self) -> bool:
-        return self.connection.streams.is_idle
 
 
 def _left_open(server: ServedSession) -> tuple[dict[int, int], dict[int, int]]:
