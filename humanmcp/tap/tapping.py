@@ -57,19 +57,8 @@ RECORDS_SOON: Final = 0.3
 """The same when we were told to stop."""
 
 
-@dataclass(frozen=True, slots=True)
-class StreamEnded:
-    """A pump has moved its last byte."""
-
-    direction: Direction
-
-
-@dataclass(frozen=True, slots=True)
-class ChildEnded:
-    """The real server has ended."""
-
-
-TapEvent: TypeAlias = Held | NotTaken | Cancelled | StreamEnded | ChildEnded
+TapEvent: TypeAlias = Held | NotTaken | Cancelled | Direction
+"""What was held, refused or cancelled, or the stream of which a pump has moved the last byte."""
 
 
 class TapEvents:
@@ -125,7 +114,7 @@ class Tap:
                 sinks[direction],
                 gate=hold_policy,
                 listener=recorder,
-                ended=lambda direction: self._events.put(StreamEnded(direction)),
+                ended=events.put,
             )
             for direction, descriptor in (
                 (Direction.IN, source),
@@ -149,7 +138,7 @@ class Tap:
             self._session.listening.start()
         for pump in self._pumps.values():
             pump.start()
-        self._child.watch(lambda: self._events.put(ChildEnded()))
+        self._child.watch(wake)
 
     def pass_on(self, number: int) -> None:
         """Pass a signal on. At once: thousands of held messages may wait for a step."""
@@ -186,9 +175,9 @@ class Tap:
             case Cancelled():
                 if self._session is not None:
                     self._session.holds.cancelled(event)
-            case StreamEnded(direction):
-                self._side_ended(direction)
-            case ChildEnded() | None:
+            case Direction():
+                self._side_ended(event)
+            case None:
                 pass
 
     def _hold(self, held: Held) -> None:
