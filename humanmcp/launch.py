@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -131,13 +131,7 @@ def _written(folder: Path) -> DeskFacts | None:
     """Return what the last desk of a folder wrote, whether it runs or not."""
     try:
         record: dict[str, Any] = json.loads((folder / FACTS_NAME).read_text(encoding="utf-8"))
-        return DeskFacts(
-            address=str(record["address"]),
-            token=str(record["token"]),
-            pid=int(record["pid"]),
-            version=str(record["version"]),
-            elsewhere=str(record["elsewhere"]),
-        )
+        return DeskFacts(**{one.name: record[one.name] for one in fields(DeskFacts)})
     except (OSError, ValueError, KeyError, TypeError):
         return None  # it holds the lock and is still writing the file
 
