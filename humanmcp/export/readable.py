@@ -131,17 +131,13 @@ def _document(conversation: RecordedConversation, options: ExportOptions) -> Ite
             yield from _section(entry)
 
 
+_SENDERS: Final = {Direction.IN: "client", Direction.OUT: "server", Direction.NOTE: "note"}
+
+
 def sender(entry: RecordedEntry) -> str:
     """Return who sent a line: the client, the server, or a person at the tap."""
-    match entry.frame.direction:
-        case Direction.IN:
-            who = say(SECTION, "client")
-        case Direction.OUT:
-            who = say(SECTION, "server")
-        case Direction.ERR:
-            who = "stderr"
-        case Direction.NOTE:
-            who = say(SECTION, "note")
+    code = _SENDERS.get(entry.frame.direction)
+    who = say(SECTION, code) if code else "stderr"
     return f"{who} ({entry.frame.by})" if entry.frame.by else who
 
 
