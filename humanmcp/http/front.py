@@ -34,7 +34,7 @@ from humanmcp.protocol.http.inbound import (
     refused_body,
     refused_to,
 )
-from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
+from humanmcp.protocol.http.outbound import EVENTS, INSTEAD, JSON, PATH, EventId
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
 from humanmcp.protocol.tables.versions import features
 
@@ -263,7 +263,7 @@ class HttpApp(Generic[_Session]):
         fault = session.streams.refusal()
         if fault is not None:
             _noted(session, request, response).no_line()
-            status, headers = fault.instead(inbound.PATH)
+            status, headers = INSTEAD[fault.fault]
             await response.whole(status, more=headers)
             return None
         notes = _noted(session, request, response, posted.message)
@@ -354,7 +354,7 @@ def _two_lengths(headers: Headers) -> HttpRefusal | None:
 def _shown(scope: Scope, headers: Headers) -> str:
     """Return the path of a request without its query, which may hold a key."""
     query = "?…" if scope["query_string"] else ""
-    return f"{scope['scheme']}://{headers.get('host')}{inbound.PATH}{query}"
+    return f"{scope['scheme']}://{headers.get('host')}{PATH}{query}"
 
 
 def _named(session: FrontClient) -> tuple[tuple[str, str], ...]:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from humanmcp.http.listening import DROP, WRITTEN
 from humanmcp.inbox.attendant import on_a_beat
 from humanmcp.protocol.conversation.timeouts import STATUS_WITHIN
-from humanmcp.protocol.http.inbound import PATH, HttpRefusal
 from humanmcp.protocol.http.outbound import (
     COMMENT,
     COMMENT_EVERY,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Send
 
     from humanmcp.http.listening import Written
+    from humanmcp.protocol.http.inbound import HttpRefusal
 
     Scope: TypeAlias = MutableMapping[str, Any]
 
@@ -493,7 +493,7 @@ class HttpAnswer:
     async def _break(self, event: OutEvent, fault: HttpFault) -> None:
         """Send an answer with a fault in its HTTP response, before the status is sent."""
         if fault.fault in INSTEAD:
-            status, headers = fault.instead(PATH)
+            status, headers = INSTEAD[fault.fault]
             await self._response.whole(status, more=headers)
         elif fault.fault in ON_STREAM:
             if event.event_id is not None:

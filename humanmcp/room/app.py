@@ -21,7 +21,8 @@ from humanmcp.desk.rights import Who
 from humanmcp.http.front import HttpApp
 from humanmcp.locales import say
 from humanmcp.protocol.answer_book.decide import Mode
-from humanmcp.protocol.http.inbound import PATH, HttpAddress
+from humanmcp.protocol.http.inbound import HttpAddress
+from humanmcp.protocol.http.outbound import PATH
 from humanmcp.room import pages, wall
 from humanmcp.room.pages import entered
 from humanmcp.room.records import Visitor

@@ -21,7 +21,7 @@ from humanmcp.protocol.answer_book.decide import HEADER_MISMATCH
 from humanmcp.protocol.conversation.exchange import TransportFacts
 from humanmcp.protocol.http import http_headers
 from humanmcp.protocol.http.http_headers import LAST_EVENT, SESSION, SPELLING, VERSION, Headers
-from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
+from humanmcp.protocol.http.outbound import EVENTS, JSON, PATH, EventId
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import (
     Batch,
@@ -320,7 +320,6 @@ def facts_stated_in(
     return TransportFacts(version, error, (wrong.found,))
 
 
-PATH: Final = "/mcp"
 LONGEST_KEY: Final = 512
 
 ONE_HOST: Final = HttpRefusal(400, "one host")

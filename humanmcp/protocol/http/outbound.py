@@ -230,8 +230,18 @@ class EventReader:
         return event
 
 
-INSTEAD: Final = frozenset({Fault.UNAUTHORIZED, Fault.LOST_SESSION, Fault.REDIRECT})
-"""The faults that replace a response. If a person orders one, it applies to the next POST, once."""
+PATH: Final = "/mcp"
+"""The endpoint."""
+
+INSTEAD: Final[Mapping[Fault, tuple[int, Pairs]]] = {
+    Fault.UNAUTHORIZED: (401, (("www-authenticate", "Bearer"),)),
+    Fault.LOST_SESSION: (404, ()),
+    Fault.REDIRECT: (307, (("location", f"{PATH}?once-more"),)),
+}
+"""The faults that replace a response, and its status and headers.
+
+If a person orders one, it applies to the next POST, once.
+"""
 
 TAKEN_BACK: Final = "none"
 """The word that cancels a fault which was not applied yet."""
@@ -288,16 +298,6 @@ class HttpFault(NamedTuple):
                 return _with(right, SESSION, "another-session")
             case _:
                 return tuple(right)
-
-    def instead(self, path: str) -> tuple[int, Pairs]:
-        """Return the status and headers to send instead of a response. `path` is the endpoint's."""
-        match self.fault:
-            case Fault.UNAUTHORIZED:
-                return 401, (("www-authenticate", "Bearer"),)
-            case Fault.REDIRECT:
-                return 307, (("location", f"{path}?once-more"),)
-            case _:
-                return 404, ()
 
 
 def _with(right: Iterable[tuple[str, str]], name: str, value: str) -> Pairs:
