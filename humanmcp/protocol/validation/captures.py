@@ -13,7 +13,7 @@ import binascii
 import json
 import re
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.state import ConversationState
@@ -21,7 +21,7 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame, from_jso
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.encodings import utf16_of
 from humanmcp.protocol.json.jsonrpc import Message, item_spans, members, parts_of
-from humanmcp.protocol.json.tree import objects_at, text_at
+from humanmcp.protocol.json.tree import follow, objects_at, text_at
 from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables import methods
 
@@ -109,19 +109,21 @@ _LEVEL: Final = r"(?:trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)"
 _LOGGED: Final = re.compile(
     r"\W*(?:time=\W?)?(?:[\d/-]{8,10}.|[a-z]{3} +\d+ )?\d\d:\d\d:\d\d\S*\s.*"
     rf"|\W*\[{_LEVEL}\].*|{_LEVEL}:[\w.]+:.*|{_LEVEL}: [\w.]+\[\d+\]"
-    r"|\s+at \S+ ?\(.*|Traceback \(.*|\s*[→←│├].*",
+    r"|\s+at \S+ ?\(.*|Traceback \(.*|\s*[→←│├].*|(?:GET|POST|DELETE) /.*",
     re.DOTALL | re.IGNORECASE,
 )
 """A line as logs have it, also those that hold no message: a time, a level, a stack, an arrow."""
 _FAILED: Final = re.compile(r"(?i)\b(?:\w*error|\w*exception|fatal|critical|failed)\b")
 _EVENT: Final = re.compile(r"(?P<field>data|event|id|retry): ?(?P<text>.*)|:.*", re.DOTALL)
-_HEAD: Final = re.compile(r"HTTP/[\d.]+ \d{3}.*", re.DOTALL)
+_HEAD: Final = re.compile(r"HTTP/[\d.]+ (?P<status>\d{3}).*", re.DOTALL)
 _CURL: Final = re.compile(
     r"\* .*|[<>] ?|[<>] (?:[\w-]+:|HTTP/|[A-Z]+ \S+ HTTP/).*|[{}] \[\d+ bytes data\]"
 )
 """What `curl -v` tells beside the body."""
 _FENCE: Final = re.compile(r"\s*(?:```|~~~)", re.DOTALL)
 _COMMENT: Final = re.compile(r"\s*(?:#|//)")
+_REMARK: Final = re.compile(r"#|//|<?--|←")
+"""What a person writes behind a message of a terminal or of a report."""
 _TITLE: Final = re.compile(
     r"(?i)\W*(?:(?:(?:client|server|request|response|sent|received|input|output)\b ?){1,2}\d*\W*:"
     r"|(?:client|server) *(?:-+>|=+>|→|to) *(?:client|server))\W*"
@@ -345,7 +347,7 @@ class _LineReader:
             return ()
         if 0 < self._long < messages:  # on a pipe a message is one line: so these lines are wrong
             found = [part for one in found for part in _lines_of(one)]
-        lines = [one for one in found if not _COMMENT.match(one.text)]
+        lines = _with_readers([one for one in found if not _COMMENT.match(one.text)])
         is_more = messages > 1 or (messages > self._long and len(lines) > messages)
         return tuple(lines) if is_more else ()
 
@@ -449,15 +451,16 @@ class _LineReader:
     def _note(self, number: int, line: str) -> Iterable[CapturedLine] | None:
         """Read what a host, a shell or curl writes beside the messages."""
         if match := _HOST.fullmatch(line):
-            level = match["level"]
+            # VS Code tells errors of HTTP as information: "Connection state: Error 405 …"
+            level = "error" if "state: Error" in match["words"] else match["level"]
         elif _SHELL.fullmatch(line):
             level = "shell"
         elif _TITLE.fullmatch(line):
             level = "title"
         elif self._in_head or _CURL.fullmatch(line):
             level = "http"
-        elif _HEAD.fullmatch(line):
-            level, self._in_head = "http", True
+        elif match := _HEAD.fullmatch(line):
+            level, self._in_head = "http" if match["status"] < "400" else "error", True
         else:
             return None
         self._is_log = True
@@ -496,7 +499,8 @@ class _LineReader:
         end = start + length
         until = self._text.find("\n", end)
         rest = self._text[end : None if until < 0 else until].strip()
-        if rest not in ("", ",") and not is_rest:
+        may_comment = self._is_log or self._is_marked_up
+        if rest not in ("", ",") and not is_rest and not (may_comment and _REMARK.match(rest)):
             return None
         text = self._text[start:end]
         self._go_on(self._next + text.count("\n"))
@@ -569,6 +573,15 @@ def _has_message(line: CapturedLine) -> bool:
 def _as_note(line: CapturedLine) -> CapturedLine:
     level = "error" if _FAILED.search(line.text) else "log"
     return line._replace(direction=Direction.NOTE, level=level)
+
+
+def _with_readers(lines: list[CapturedLine]) -> list[CapturedLine]:
+    """Give a line that the server answers with a parse error to the client."""
+    for at, (line, answer) in enumerate(pairwise(lines)):
+        code = follow(_decoded(answer.text), "error", "code")
+        if code == -32700 and line.direction is None and not _has_message(line):
+            lines[at] = line._replace(direction=Direction.IN)
+    return lines
 
 
 def _lines_of(line: CapturedLine) -> Iterator[CapturedLine]:

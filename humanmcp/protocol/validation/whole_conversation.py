@@ -252,6 +252,8 @@ class ConversationJudge:
         self._strict = strict
         self._unread: OrderedDict[tuple[Direction, str], int] = OrderedDict()
         """The number of the line that could not be read, by its sender and each id in it."""
+        self._unreadable: set[Direction] = set()
+        """The sides that sent such a line since an error without an id came back."""
 
     @property
     def version(self) -> str:
@@ -284,8 +286,11 @@ class ConversationJudge:
     ) -> Judged:
         observed = self._observe(number, direction, message)
         found = hints(observed, self.conversation.negotiated, self.version, strict=self._strict)
-        if observed.stray is StrayCause.NEVER_ASKED and message.id is not None:
-            asker = Direction.IN if direction is Direction.OUT else Direction.OUT
+        asker = Direction.IN if direction is Direction.OUT else Direction.OUT
+        if observed.stray is StrayCause.WITHOUT_ID and asker in self._unreadable:
+            self._unreadable.remove(asker)  # the error reports that line, which has no id
+            found = ()
+        elif observed.stray is StrayCause.NEVER_ASKED and message.id is not None:
             unread = self._unread.get((asker, message.id.token))
             if unread is not None:
                 told = kinds.request_not_read(("id",), id=message.id.token, line=str(unread))
@@ -319,6 +324,7 @@ class ConversationJudge:
         waiting = [
             request for request in self.conversation.open if request.direction is not direction
         ]
+        self._unreadable.add(direction)
         for token in ids_in(malformed.text):
             self._unread[direction, token] = number
             if len(self._unread) > MOST_OPEN:

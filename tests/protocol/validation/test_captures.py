@@ -57,6 +57,19 @@ CAPTURES: Final[dict[str, tuple[str, Lines]]] = {
         f"Server 1.0 is ready\n[INFO] 3 tools\n{DONE}\n",
         [(None, "Server 1.0 is ready"), (None, "[INFO] 3 tools"), (None, DONE)],
     ),
+    "a line that the server could not read": (
+        f'{CALL}\nnot json\n{{"jsonrpc":"2.0","id":null,"error":{{"code":-32700}}}}\n{DONE}',
+        [
+            (None, CALL),
+            (IN, "not json"),
+            (None, '{"jsonrpc":"2.0","id":null,"error":{"code":-32700}}'),
+            (None, DONE),
+        ],
+    ),
+    "a comment behind a message, in a terminal": (
+        f"$ server\n{CALL}  # sent\n{DONE} // and got\n{SHORT} <-- this",
+        [(NOTE, "$ server"), (None, CALL), (None, DONE), (None, SHORT)],
+    ),
     "a line that is not JSON": (f"{CALL}\n{DONE[:-1]}", [(None, CALL), (None, DONE[:-1])]),
     "a list that is no message": (f"[1,2]\n{CALL}\n{DONE}", [(None, "[1,2]"), *UNSAID]),
     "messages over several lines": (
@@ -563,6 +576,10 @@ LOGS_WITHOUT_MESSAGES: Final = {
     ".NET": ("info: Microsoft.Hosting.Lifetime[14]\n      Now listening", "log"),
     "Claude Code": ('[DEBUG] MCP server "x": [\n {"path": ["jsonrpc"]}\n]', "log"),
     "Inspector": ("SyntaxError: Unexpected token\n    at JSON.parse (<anonymous>)", "error"),
+    "HTTP that failed": ("HTTP/2 401\nwww-authenticate: Bearer", "error"),
+    "HTTP that did not": ("HTTP/1.1 200 OK\ncontent-type: text/html", "http"),
+    "VS Code": ("2025-08-01 10:51:20.884 [info] Connection state: Error 405 status", "error"),
+    "a server's log of requests": ("POST /mcp - initialize\nPOST /mcp - tools/list", "log"),
     "arrows without messages": ("→ tools/list (id: 1)\n← tools/list (id: 1) [23ms]", "log"),
 }
 
