@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Final, Protocol
 
@@ -137,7 +138,9 @@ class ChildTransport:
                 start_new_session=own_group,
             )
         except (OSError, ValueError) as error:
-            raise StartError("no start", command=command, why=error) from error
+            folder = command.folder
+            code = "no start in" if folder and not Path(folder).is_dir() else "no start"
+            raise StartError(code, command=command, folder=folder, why=error) from error
         self._threads: list[threading.Thread] = []
 
     # -- lines ---------------------------------------------------------------------------------

@@ -30,7 +30,13 @@ from humanmcp.protocol.http.client import (
 )
 from humanmcp.protocol.http.http_headers import SESSION, Headers
 from humanmcp.protocol.http.inbound import on_one_line
-from humanmcp.protocol.http.outbound import EventError, EventReader, ServerSentEvent, UnreadBytes
+from humanmcp.protocol.http.outbound import (
+    EVENTS,
+    EventError,
+    EventReader,
+    ServerSentEvent,
+    UnreadBytes,
+)
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.tables import versions
@@ -147,10 +153,11 @@ class HttpExchange:
         if self.request is not None and not self._is_answered:
             code, said = "answers another" if self._brought else "cut", self._brought
             if not said and reader.unended:
-                code, said = "cut event", reader.unended
+                is_json = reader.unread is not None and reader.unread.text.startswith(("{", "["))
+                code, said = "other content" if is_json else "cut event", reader.unended
             if self._odd_event:
                 code = "other event"
-            raise self._trouble(code, said=_beginning(said), event=self._odd_event)
+            raise self._trouble(code, said=_beginning(said), event=self._odd_event, type=EVENTS)
 
     def _may_go_on(self, reader: EventReader) -> bool:
         """Return True if the response was a stream that can be resumed."""
@@ -265,12 +272,15 @@ class HttpExchange:
         with a status of an error, "[it] MAY comprise a JSON-RPC *error response* that has no `id`".
         https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
         """
-        line = on_one_line(call.body(LONGEST_LINE))
+        body = call.body(LONGEST_LINE)
+        line = on_one_line(body)
         if self.request is not None and is_error(line):
             self._is_answered = True
             self._transport.listener.line_arrived(line, self.line)
         elif response.status >= _ERRORS:
             raise self._said(trouble_with(response), response, line)
+        elif self.request is not None and line and not line.startswith(_BEGINS):
+            raise self._said("other content", response, body)
         elif line:
             self._deliver(line)
 
@@ -341,6 +351,8 @@ def _beginning(body: bytes) -> str:
     return " ".join(start.split())[:_SHOWN_OF_BODY]
 
 
+_BEGINS: Final = (b"{", b"[", b"\xef\xbb\xbf")
+"""How JSON of a message begins."""
 AGENT: Final = f"humanmcp/{__version__}"
 TAKEN_WITHIN: Final = 5.0
 """Seconds to wait until a notification is accepted, before the next line is sent."""

@@ -121,6 +121,13 @@ def test_a_program_that_does_not_exist_is_named() -> None:
     assert "secret" not in str(caught.value)
 
 
+def test_a_folder_that_does_not_exist_is_named_instead_of_the_program() -> None:
+    """The system reports both with the same error."""
+    with pytest.raises(StartError) as caught:
+        ChildTransport(ChildCommand((sys.executable, "-c", ""), {}, "/no/such folder"))
+    assert "there is no folder /no/such folder" in str(caught.value)
+
+
 def test_a_line_of_a_mebibyte_passes_both_ways() -> None:
     """BRIDGE-22, from the other seat: there is no 64 KiB limit."""
     long = "x" * (1 << 20)

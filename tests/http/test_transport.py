@@ -514,6 +514,7 @@ SIGN_IN: Final = response(
     status="401 Unauthorized",
     headers=[("WWW-Authenticate", 'Bearer resource_metadata="https://a.example/meta"')],
 )
+LISTING: Final = b'{"jsonrpc":"2.0","id":102,"result":{"tools":[]}}'
 HTML: Final = response(b"<html><h1>Welcome</h1>", kind="text/html")
 
 
@@ -535,6 +536,9 @@ HTML: Final = response(b"<html><h1>Welcome</h1>", kind="text/html")
             "before the end of its response",
         ),
         (response(b"{", headers=[("Content-Encoding", "gzip")]), "not with JSON"),
+        (response(b'{"error":"no host"}', status="403 Forbidden"), "refused this .403.*no host"),
+        (response(LISTING, kind="text/event-stream"), "else than .* .text/event-stream.*tools"),
+        (response(b"data: " + LISTING + b"\n\n"), "else than .* .application/json.*data: "),
     ],
 )
 def test_a_bad_response_gets_a_sentence_and_the_session_goes_on(

@@ -284,9 +284,14 @@ def metadata_in(response: IncomingResponse) -> str:
 
 
 def is_error(line: bytes) -> bool:
-    """Return True for a body that is one JSON-RPC error, whatever its id is."""
+    """Return True for a body that is one JSON-RPC error, whatever its id is.
+
+    OAuth and most frameworks write `{"error": "…"}`.
+    """
     message = jsonrpc.read(line)
-    return isinstance(message, Message) and message.kind is Kind.ERROR
+    if not isinstance(message, Message) or message.kind is not Kind.ERROR:
+        return False
+    return "jsonrpc" in message.body or isinstance(message.body["error"], dict)
 
 
 def named_after(line: bytes, asked: str) -> bytes:

@@ -209,7 +209,7 @@ def test_what_is_no_message_is_explained_once(tmp_path: Path) -> None:
     noise = "print('Starting'); print('Ready'); input()"
     run = typed(tmp_path, ("--timeout", "1"), server=(sys.executable, "-uc", noise))
     assert run.stderr.count("error line-not-json (N01)") == 2
-    assert run.stderr.count("a server's stdout is only for MCP") == 1
+    assert run.stderr.count("Only messages of MCP may come here") == 1
 
 
 def test_a_line_is_sent_as_typed_and_explained(tmp_path: Path) -> None:
