@@ -171,11 +171,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             _open_desk(parts.home)
         attendant.attend(session)
         attendant.run()
-        if session.left:
-            answered = session.session.exchanges.last - session.left
-            stderr.write(
-                say("serve", "left", read=session.read, answered=answered, count=session.left)
-            )
+        unread, left = session.session.unreadable, session.left
+        if left or unread:
+            answered = session.session.exchanges.last - left
+            counts = {"read": session.read, "unread": unread, "answered": answered, "count": left}
+            stderr.write(say("serve", "left", **counts))
         return _ended(parts.options, session.exit_status, stderr)
 
 

@@ -203,13 +203,20 @@ def _alive(pid: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("flags", "counts"), [((), (3, 0, 2)), (("--handshake", "book"), (3, 1, 1))]
+    ("flags", "end", "counts"),
+    [
+        ((), "", (3, 0, 0, 2)),
+        (("--handshake", "book"), "", (3, 0, 1, 1)),
+        (("--handshake", "book"), "hello\n{'id':1}\n", (5, 2, 1, 1)),
+    ],
 )
 def test_a_file_as_input_is_said_to_be_left_without_answers(
-    flags: tuple[str, ...], counts: tuple[int, int, int], home: Path
+    flags: tuple[str, ...], end: str, counts: tuple[int, int, int, int], home: Path
 ) -> None:
     """Nobody could answer in time: how much was read and is left is on stderr."""
-    lines = f'{INITIALIZE}\n{{"jsonrpc":"2.0","method":"notifications/initialized"}}\n{call(2)}\n'
+    lines = (
+        f'{INITIALIZE}\n{{"jsonrpc":"2.0","method":"notifications/initialized"}}\n{call(2)}\n{end}'
+    )
     done = subprocess.run(
         [*COMMAND, "--home", str(home), "--lang", "en", *flags],
         input=lines,
@@ -219,9 +226,10 @@ def test_a_file_as_input_is_said_to_be_left_without_answers(
         check=True,
         timeout=PATIENCE,
     )
-    read, answered, left = counts
+    read, unread, answered, left = counts
     assert (
-        f"The input ended. Lines read: {read}. Requests answered or cancelled: {answered}. "
+        f"The input ended. Lines read: {read}. Unreadable lines: {unread}. "
+        f"Requests answered or cancelled: {answered}. "
         f"Requests without an answer: {left}."
     ) in done.stderr
 
