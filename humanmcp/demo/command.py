@@ -126,9 +126,7 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
             page = partial(_open_page, desk, home) if opened else None
             screen = Screen(program(), by_hand=by_hand, typed=typed, page=page, command=name)
             with DemoServer(command, version if lesson_steps.http else None) as child:
-                runner = DemoRunner(
-                    child, lesson_steps, strictness, screen, pause, asks_again=by_hand, typed=typed
-                )
+                runner = DemoRunner(child, lesson_steps, strictness, screen, pause)
                 passed = runner.passed
                 try:
                     return (0 if runner.play(home, folder) else 1), passed
@@ -290,21 +288,18 @@ def take_typed(descriptor: int, out: Path) -> None:
 class DemoRunner:
     """Plays the host's part of one session."""
 
-    def __init__(  # noqa: PLR0913 - the parts of a lesson that is played
+    def __init__(
         self,
         child: DemoServer,
         lesson_steps: LessonSteps,
         strictness: Strictness,
         screen: Screen,
         pause: float,
-        *,
-        asks_again: bool = False,
-        typed: bool = False,
     ) -> None:
         """Play a lesson with these parts. `pause` is in seconds, between two steps.
 
-        With `asks_again` it asks the last request again if the lesson cannot continue; with
-        `typed`, lines typed in this terminal are answers.
+        A person who answers `by_hand` is asked the last request again if the lesson cannot
+        continue; lines that they have `typed` in this terminal are answers.
         """
         self._child = child
         self._lesson_run = LessonRun(lesson_steps, lesson_steps.host(strictness))
@@ -312,10 +307,7 @@ class DemoRunner:
         self.passed = self._lesson_run.passed
         self._screen = screen
         self._pause = pause
-        self._folder: Path | None = None
         self._tools_changed = False
-        self._asks_again = asks_again
-        self._typed = typed
 
     def play(self, home: Path, wanted: Path) -> bool:
         """Play all steps; the text files are in `wanted`. Return False if the connection ended."""
@@ -324,14 +316,14 @@ class DemoRunner:
             while lesson.left:
                 step = lesson.left.pop(0)
                 line, request = self._send(step)
-                if self._folder is None:
-                    self._folder = self._child.files(home, wanted)
-                    self._screen.begin(self._folder, self._child.url)
-                    if self._typed:
-                        out = self._folder / "out.txt"
+                if self._screen.folder is None:
+                    folder = self._child.files(home, wanted)
+                    self._screen.begin(folder, self._child.url)
+                    if self._screen.typed:
+                        out = folder / "out.txt"
                         threading.Thread(target=take_typed, args=(0, out), daemon=True).start()
-                if not line and (lesson.lesson_steps.teaches or self._asks_again):
-                    if not (self._asks_again and lesson.go_back()):
+                if not line and (lesson.lesson_steps.teaches or self._screen.by_hand):
+                    if not (self._screen.by_hand and lesson.go_back()):
                         self._screen.cannot_go_on()
                         return True
                     continue
@@ -362,7 +354,7 @@ class DemoRunner:
     def _settle(self, step: DemoStep, request: Message) -> bool:
         """Wait for an answer and show what became of it. False when that ends the connection."""
         if step.example is not None and step.passes.answer != NOTHING:
-            if self._asks_again:
+            if self._screen.by_hand:
                 self._wait_for_the_files(request)
             self._screen.invite(step, request)
         answer = self._answer_to(request, step)
@@ -378,9 +370,10 @@ class DemoRunner:
     def _wait_for_the_files(self, request: Message) -> None:
         """Wait until `in.txt` has the request: the server does not take an answer before that."""
         until = time.monotonic() + _VISIBLE_WITHIN
-        while self._folder is not None and time.monotonic() < until:
+        folder = self._screen.folder
+        while folder is not None and time.monotonic() < until:
             with contextlib.suppress(OSError):
-                if request.raw in (self._folder / "in.txt").read_text(encoding="utf-8"):
+                if request.raw in (folder / "in.txt").read_text(encoding="utf-8"):
                     return
             time.sleep(_LOOK_EVERY)
 
@@ -472,10 +465,10 @@ class Screen:
         """
         self._again = f"{program} {command}"
         self._program = program
-        self._by_hand = by_hand
-        self._typed = typed
+        self.by_hand = by_hand
+        self.typed = typed
         self._page = page
-        self._folder: Path | None = None
+        self.folder: Path | None = None
         self._arrows: list[str] = []
         self._complained = ""
 
@@ -493,13 +486,13 @@ class Screen:
 
     def begin(self, folder: Path, url: str) -> None:
         """Print what will happen, and where to answer. `url` is the server's, over HTTP."""
-        self._folder = folder
+        self.folder = folder
         to_stdout(Painted(self._say("title"), "bold"))
         if self._page is not None:
             to_stdout(self._page())
-        if self._typed:
+        if self.typed:
             to_stdout(self._say("typed"))
-        how = "by-hand" if self._by_hand else "by-itself"
+        how = "by-hand" if self.by_hand else "by-itself"
         to_stdout(self._say(how, folder=folder, program=self._program))
         starts = "starts-http" if url else "starts"
         to_stdout(Painted(self._say(starts, command="humanmcp serve", url=url), "dim"))
@@ -526,12 +519,12 @@ class Screen:
 
     def invite(self, step: DemoStep, request: Message) -> None:
         """Show an answer to copy, where a person answers."""
-        if not self._by_hand or request.id is None:
+        if not self.by_hand or request.id is None:
             return
         example = {"jsonrpc": "2.0", "id": request.id.value, **(step.example or {})}
         text = json.dumps(example, ensure_ascii=False)
-        self._tell("your-turn-typed" if self._typed else "your-turn", "yellow")
-        to_stdout("     " + (text if self._typed else pasted(text, f"{self._folder}/out.txt")))
+        self._tell("your-turn-typed" if self.typed else "your-turn", "yellow")
+        to_stdout("     " + (text if self.typed else pasted(text, f"{self.folder}/out.txt")))
 
     def gave_up(self, request: Message, seconds: float, line: str) -> None:
         """Print that the host stops waiting, and its notification to the server."""
@@ -609,22 +602,22 @@ class Screen:
         The server puts `out.txt` away after it has written the line: wait for that.
         """
         until = time.monotonic() + within
-        while self._by_hand and self._out_txt_is_full() and time.monotonic() < until:
+        while self.by_hand and self._out_txt_is_full() and time.monotonic() < until:
             time.sleep(_LOOK_EVERY)
         self.complaint()
 
     def _out_txt_is_full(self) -> bool:
         try:
-            return self._folder is not None and (self._folder / "out.txt").stat().st_size > 0
+            return self.folder is not None and (self.folder / "out.txt").stat().st_size > 0
         except OSError:
             return False
 
     def complaint(self) -> None:
         """Show the content of `problems.txt`, once."""
-        if self._folder is None:
+        if self.folder is None:
             return
         try:
-            text = (self._folder / "problems.txt").read_text(encoding="utf-8").strip()
+            text = (self.folder / "problems.txt").read_text(encoding="utf-8").strip()
         except OSError:
             return
         if text and text != self._complained:
@@ -634,7 +627,7 @@ class Screen:
     def _as_answered_here(self, problems: str) -> str:
         """Return the problems; in a terminal, with the instruction for typing."""
         for_the_file = say("files", "not-sent", file="out.txt")
-        if not self._typed:
+        if not self.typed:
             return problems
         return problems.replace(for_the_file, self._say("not-sent-typed"), 1)
 

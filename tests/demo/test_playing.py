@@ -305,13 +305,7 @@ def test_an_answer_is_asked_for_once_its_request_is_in_the_files(
             asked.append(file.exists() and request.raw in file.read_text("utf-8"))
             super().invite(step, request)
 
-    screen = Noting("humanmcp", by_hand=False)
-    DemoRunner(
-        server,  # type: ignore[arg-type]  # it has what the runner uses
-        weather("en"),
-        Strictness.STRICT,
-        screen,
-        0,
-        asks_again=True,
-    ).play(tmp_path, tmp_path)
+    screen = Noting("humanmcp", by_hand=True)
+    runner = DemoRunner(server, weather("en"), Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # it has what the runner uses
+    assert runner.play(tmp_path, tmp_path)
     assert asked == [True] * 5
