@@ -10,7 +10,7 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, asked_whether, to_stderr, to_stdout
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.setup.config_file import Keys
+
+    Change: TypeAlias = Callable[[ConfigFile, Sequence[Keys]], ConfigFile]
+    """Makes the new file from the keys of the servers to change."""
 
 _TAP: Final = "tap"
 _DASHES: Final = "--"
@@ -125,33 +128,23 @@ def _title(file: ConfigFile, keys: Keys) -> str:
     return say(SECTION, "in project", name=one_line(keys[-1]), project=project)
 
 
-def change_servers(
-    arguments: argparse.Namespace,
-    verb: str,
-    change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
-) -> int:
+def change_servers(arguments: argparse.Namespace, verb: str, change: Change) -> int:
     """Change the named server, or with `--all` every one of this machine. Return the exit status.
 
-    `verb` is "wrap" or "unwrap"; `change` makes the new file from the keys of the servers.
+    `verb` is "wrap" or "unwrap".
 
     Raises:
         ConfigFileError: the named server cannot be changed.
     """
     if arguments.all:
-        return _change_all(_WANTED[verb], verb, change, yes=arguments.yes)
+        return _change_all(verb, change, yes=arguments.yes)
     _change(*_file_of(arguments), partial(_named, arguments.server, verb), change, verb)
     return 0
 
 
-def _change_all(
-    wanted: TapState,
-    verb: str,
-    change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
-    *,
-    yes: bool,
-) -> int:
-    """List every server with this state, ask, and change each file. Return the exit status."""
-    chosen_in, status = [], 0
+def _change_all(verb: str, change: Change, *, yes: bool) -> int:
+    """List every server of the wanted state, ask, and change each file. Return the exit status."""
+    wanted, chosen_in, status = _WANTED[verb], [], 0
     for host, path in configurations():
         try:
             file = ConfigFile.read(host, path)
@@ -208,7 +201,7 @@ def _change(
     host: Host,
     path: Path,
     choose: Callable[[ConfigFile], Sequence[Keys]],
-    change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
+    change: Change,
     verb: str,
 ) -> None:
     """Change the servers of one file that `choose` returns, and print what was done."""
