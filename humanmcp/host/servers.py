@@ -50,22 +50,7 @@ if TYPE_CHECKING:
 _TROUBLE: Final = (StartError, HandshakeError, NoAnswerError, EndedError)
 
 
-class _ToolChangeObserver(ClientObserver):
-    """Notes when a server's tools change, and when it ends."""
-
-    def __init__(self, server: Server) -> None:
-        self.server = server
-
-    def happened(self, event: Event) -> None:
-        if isinstance(event, NoticeArrived):
-            changed = event.message.method == "notifications/tools/list_changed"
-            self.server.stale = self.server.stale or changed
-
-    def server_ended(self, error: EndedError) -> None:
-        self.server.trouble = error
-
-
-class Server:
+class Server(ClientObserver):
     """One entry of the configuration, with its client when it runs."""
 
     def __init__(self, entry: ServerEntry) -> None:
@@ -93,6 +78,14 @@ class Server:
         """The methods that have no answer yet."""
         client = self.client
         return tuple(one.method for one in client.session.awaited) if client is not None else ()
+
+    def happened(self, event: Event) -> None:
+        """Note when its tools change."""
+        if isinstance(event, NoticeArrived):
+            self.stale |= event.message.method == "notifications/tools/list_changed"
+
+    def server_ended(self, error: EndedError) -> None:
+        self.trouble = error
 
     def list_tools(self) -> None:
         """Ask for its tools, page by page."""
@@ -209,7 +202,7 @@ class Servers:
                 transport,
                 self.respondent(server.name),
                 identity=self.identity,
-                observers=(_ToolChangeObserver(server), self.observer(server.name)),
+                observers=(server, self.observer(server.name)),
                 timeout=self.timeout,
                 longest=self.longest,
                 wait=self.wait,

@@ -206,11 +206,7 @@ def _visited(open_ones: Sequence[HttpSession], message: Message) -> HttpSession 
 
 
 class _HeldElsewhereError(Exception):
-    """Another process runs a session."""
-
-    def __init__(self, session: str) -> None:
-        super().__init__(session)
-        self.session = session
+    """Another process runs the session of this name."""
 
 
 class HttpSessions:
@@ -284,7 +280,7 @@ class HttpSessions:
             try:
                 return await look()
             except _HeldElsewhereError as error:
-                sign = await asyncio.to_thread(self._inbox.sign_of_life, error.session)
+                sign = await asyncio.to_thread(self._inbox.sign_of_life, str(error))
             if not sign or sign != (before or sign) or self._loop.time() > until:
                 return HELD_ELSEWHERE
             before = sign
