@@ -25,7 +25,6 @@ from humanmcp.host.conversation import (
     blocks_heard,
 )
 from humanmcp.host.terminal.results import line_of, show_sampling
-from humanmcp.host.terminal.typing import FormAtTerminal
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -222,11 +221,8 @@ class Lent:
         return found[0], parts[1], parts[2] if len(parts) > 2 else ""
 
     def _requests(self, server: Server) -> Requests:
-        def fill(schema: object) -> dict[str, Any]:
-            return FormAtTerminal(schema, self.typist).fill()
-
         assert server.client is not None  # noqa: S101 - it runs
-        return Requests(server.client, fill if self.typist.is_there else None)
+        return Requests(server.client, self.typist)
 
     def _asked(self, server: Server, asking: Asking) -> dict[str, Any]:
         assert server.client is not None  # noqa: S101 - it runs

@@ -6,11 +6,11 @@ What the server lists says what the words mean: which arguments there are, and o
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering.forms import MistypedError, arguments, texts
 from humanmcp.host.client.handshake import enveloped
-from humanmcp.host.terminal.typing import LeftError
+from humanmcp.host.terminal.typing import FormAtTerminal, LeftError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import object_at, objects_at
@@ -19,14 +19,12 @@ from humanmcp.protocol.tables.schemas import expanded, template_form
 from humanmcp.protocol.validation import check, starting_draft
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from humanmcp.host.client.client import Client
     from humanmcp.host.client.handshake import Response
+    from humanmcp.host.terminal.typing import Typist
     from humanmcp.protocol.diagnostics.model import Diagnostic
-
-    Fill: TypeAlias = Callable[[object], dict[str, Any]]
-    """Has a person fill in a form, given its schema; raises `LeftError`."""
 
 
 class List(NamedTuple):
@@ -51,11 +49,11 @@ class Asking(NamedTuple):
 
 
 class Requests:
-    """Makes requests to one server. `fill` has a person fill in what they did not type."""
+    """Makes requests to one server. A person at the terminal fills in what they did not type."""
 
-    def __init__(self, client: Client, fill: Fill | None = None) -> None:
+    def __init__(self, client: Client, typist: Typist | None = None) -> None:
         self.client = client
-        self.fill = fill
+        self._typist = typist if typist is not None and typist.is_there else None
         self._listed: dict[str, dict[str, Mapping[str, Any]]] = {}
 
     # -- what the server lists -------------------------------------------------------------------
@@ -102,10 +100,10 @@ class Requests:
             MistypedError: this is no `key=value`, or a value does not fit its argument.
         """
         schema = self.entry("tools", name).get("inputSchema")
-        if typed or self.fill is None:
+        if typed or self._typist is None:
             given = arguments(typed, None if anyway else schema)
         else:
-            given = self._filled(self.fill, schema, name)
+            given = self._filled(self._typist, schema, name)
         return Asking("tools/call", {"name": name, "arguments": given})
 
     def prompt(self, name: str, typed: str) -> Asking:
@@ -161,17 +159,17 @@ class Requests:
         return check.remarks(message, client.stated or client.session.version, negotiated)
 
     def _texts(self, name: str, typed: str, form: Mapping[str, Any]) -> dict[str, str]:
-        if not typed and self.fill is not None and form["properties"]:
-            return self._filled(self.fill, form, name)
+        if not typed and self._typist is not None and form["properties"]:
+            return self._filled(self._typist, form, name)
         given = texts(typed)
         for needed in form["required"]:
             if needed not in given:
                 raise MistypedError("needs argument", name=name, needed=needed)
         return given
 
-    def _filled(self, fill: Fill, schema: object, name: str) -> dict[str, Any]:
+    def _filled(self, typist: Typist, schema: object, name: str) -> dict[str, Any]:
         try:
-            return fill(schema)
+            return FormAtTerminal(schema, typist).fill()
         except LeftError as error:
             raise MistypedError("left form", name=name) from error
 

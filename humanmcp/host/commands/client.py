@@ -207,7 +207,7 @@ def _sit(
         to_stdout("Initialization complete 🎉 Client is ready to send commands.")
         if arguments.example:
             _as_the_example_goes_on(connection.client)
-        Prompt(connection, typist, person).run()
+        Prompt(connection, typist).run()
         return REFUSED if connection.client.has_lost_its_server else 0
 
 

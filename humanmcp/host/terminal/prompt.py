@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from humanmcp.host.client.client import Client, LiveServer
     from humanmcp.host.client.handshake import Response
-    from humanmcp.host.terminal.results import AtTerminal
     from humanmcp.http.transport import HttpTransport
     from humanmcp.protocol.http.client import HttpConversation
 
@@ -54,7 +53,6 @@ class Prompt:
 
     connection: LiveServer
     typist: Typist
-    person: AtTerminal
     history: list[str] = field(default_factory=list)
     learned: dict[str, Any] = field(default_factory=dict)
     _requests: Requests | None = None
@@ -68,8 +66,7 @@ class Prompt:
     def requests(self) -> Requests:
         """What makes requests of words, for the client that speaks to the server now."""
         if self._requests is None or self._requests.client is not self.client:
-            fill = self.person.fill if self.typist.is_there else None
-            self._requests = Requests(self.client, fill)
+            self._requests = Requests(self.client, self.typist)
         return self._requests
 
     def run(self) -> None:

@@ -246,14 +246,6 @@ class AtTerminal:
             with contextlib.suppress(LeftError):  # back to the question: decline, cancel, or fill
                 return {"action": "accept", "content": form.fill()}
 
-    def fill(self, schema: object) -> dict[str, Any]:
-        """Let the person fill in a form.
-
-        Raises:
-            LeftError: they left it.
-        """
-        return FormAtTerminal(schema, self.typist).fill()
-
 
 def show_sampling(params: Mapping[str, Any]) -> None:
     """Show the person the conversation that a server wants a model to continue."""
