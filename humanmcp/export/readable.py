@@ -189,9 +189,9 @@ def defused(text: str) -> str:
     return f"'{text}" if first[:1] in {*"=+-@"} else text
 
 
-def markdown_cell(text: str, longest: int = 0) -> str:
+def markdown_cell(text: str) -> str:
     """Escape a text for a cell of a Markdown table."""
-    shown = defused(one_line(text, longest))
+    shown = defused(one_line(text))
     return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", shown)
 
 

@@ -77,22 +77,15 @@ class _Question:
 class QuestionInbox:
     """One session of the inbox of another role than the server. An `Attended`."""
 
-    def __init__(
-        self,
-        inbox: Inbox,
-        role: Role,
-        *,
-        title: str = "",
-        asker: str = "",
-        say: Callable[[str, bool], Verdict] | None = None,
-    ) -> None:
-        """Open the session. `asker` is who asks here; `say` sends an outgoing message.
+    def __init__(self, inbox: Inbox, role: Role, *, title: str = "", asker: str = "") -> None:
+        """Open the session. `asker` is who asks here.
 
         Raises:
             InboxError: the inbox cannot be used.
         """
         self.inbox = inbox
-        self.submit = say
+        self.submit: Callable[[str, bool], Verdict] | None = None
+        """Sends an outgoing message; None where there is no peer to send it to."""
         facts = SessionFacts(
             name="", started=now(), role=role, pid=os.getpid(), title=title, client=asker
         )

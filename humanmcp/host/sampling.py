@@ -24,7 +24,7 @@ from humanmcp.host.conversation import (
     TurnRole,
     blocks_heard,
 )
-from humanmcp.host.terminal.results import line_of, show_sampling
+from humanmcp.host.terminal.results import line_of, sampled, show_sampling
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -117,12 +117,8 @@ class SampledByModel:
         line = say(SECTION, "sampled", model=self.sampler.name, server=self.server, text=turn.text)
         with self.typist.above():
             to_stderr(Painted(line, "dim"))
-        return {
-            "role": "assistant",
-            "content": {"type": "text", "text": turn.text},
-            "model": self.sampler.name,
-            "stopReason": _STOPS.get(turn.stop, "endTurn"),
-        }, TextForm.RESULT
+        stop = _STOPS.get(turn.stop, "endTurn")
+        return sampled(turn.text, self.sampler.name, stop), TextForm.RESULT
 
 
 def turns_of(params: dict[str, Any]) -> tuple[Turn, ...]:

@@ -164,7 +164,8 @@ def test_what_a_full_disk_cannot_note_is_neither_lost_nor_sent_twice(tmp_path: P
         said.append(text)
         return Verdict(text, text, text)
 
-    role = QuestionInbox(inbox, Role.MODEL, say=say)
+    role = QuestionInbox(inbox, Role.MODEL)
+    role.submit = say
     asking, heard = ask(role)
     desk = FolderInbox(tmp_path / "home")
     (item,) = until(lambda: desk.items(role.name), "the question waits")

@@ -225,12 +225,7 @@ class AtTerminal:
         typed = self.typist.ask(say(SECTION, "ask sampling"))
         if not typed:
             return dict(REFUSAL), TextForm.ERROR
-        return {
-            "role": "assistant",
-            "content": {"type": "text", "text": typed},
-            "model": "a person",
-            "stopReason": "endTurn",
-        }, TextForm.RESULT
+        return sampled(typed, "a person"), TextForm.RESULT
 
     def _elicited(self, params: dict[str, Any], form: FormAtTerminal) -> dict[str, Any]:
         quoted_to_stdout(str(params.get("message", "")))
@@ -245,6 +240,12 @@ class AtTerminal:
                 return {"action": "accept"}
             with contextlib.suppress(LeftError):  # back to the question: decline, cancel, or fill
                 return {"action": "accept", "content": form.fill()}
+
+
+def sampled(text: str, model: str, stop: str = "endTurn") -> dict[str, Any]:
+    """Return what a model says, as the result of `sampling/createMessage`."""
+    content = {"type": "text", "text": text}
+    return {"role": "assistant", "content": content, "model": model, "stopReason": stop}
 
 
 def show_sampling(params: Mapping[str, Any]) -> None:

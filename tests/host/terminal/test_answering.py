@@ -318,7 +318,8 @@ def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
     def gone(*_arguments: object, **_more: object) -> NoReturn:
         raise EndedError
 
-    session = QuestionInbox(FolderInbox(tmp_path), Role.CLIENT, say=gone)
+    session = QuestionInbox(FolderInbox(tmp_path), Role.CLIENT)
+    session.submit = gone
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=session.answer, args=(question.exchange, question.session.negotiated, gone)
