@@ -13,7 +13,7 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from humanmcp import launch
 from humanmcp.common.book_file import BookFile
@@ -125,7 +125,8 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
         with launch.DeskOfCommand(home) as desk:
             page = partial(_open_page, desk, home) if opened else None
             screen = Screen(program(), by_hand=by_hand, typed=typed, page=page, command=name)
-            with DemoServer(command, version if lesson_steps.http else None) as child:
+            server = DemoServer(command, version if lesson_steps.http else None)
+            with contextlib.closing(server) as child:
                 runner = DemoRunner(child, lesson_steps, strictness, screen, pause)
                 passed = runner.passed
                 try:
@@ -193,11 +194,7 @@ class DemoServer:
         transport.start(self)
         return transport
 
-    def __enter__(self) -> Self:
-        """End the server with the context."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         """Close the connection, and wait for the server's end."""
         self.transport.close()
         self.child.close()
