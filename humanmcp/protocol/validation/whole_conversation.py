@@ -139,19 +139,23 @@ def _in_use(observed: ObservedMessage) -> tuple[RawDiagnostic, ...]:
 class NeverAnswered(NamedTuple):
     """A request without a response: the number of its line, and of the dropped line, 0 for none.
 
-    `reactions` is what clients do with that line, as `in_detail` writes it.
+    `reactions` is what clients do with that line, as `in_detail` writes it. `nameless` is the line
+    of a response without an id that came while only this request waited, 0 for none.
     """
 
     seq: int
     request: Exchange
     dropped: int = 0
     reactions: str = ""
+    nameless: int = 0
 
     @property
     def diagnostic(self) -> Diagnostic:
         """The problem as the check reports it."""
         token = self.request.request.id.token if self.request.request.id is not None else ""
-        method, line = self.request.method, str(self.dropped)
+        method, line = self.request.method, str(self.dropped or self.nameless)
+        if self.nameless:
+            return kinds.maybe_answered_without_id(method=method, id=token, line=line).unplaced()
         if not self.dropped:
             return kinds.request_never_answered(method=method, id=token).unplaced()
         told = kinds.answer_dropped(method=method, id=token, line=line, reactions=self.reactions)
@@ -252,6 +256,8 @@ class ConversationJudge:
         self._strict = strict
         self._unread: OrderedDict[tuple[Direction, str], int] = OrderedDict()
         """The number of the line that could not be read, by its sender and each id in it."""
+        self._nameless: OrderedDict[int, int] = OrderedDict()
+        """The number of the line without an id that may answer a request, by its number."""
         self._unreadable: set[Direction] = set()
         """The sides that sent such a line since an error without an id came back."""
 
@@ -297,6 +303,11 @@ class ConversationJudge:
                 found = (told.unplaced(),)
             elif self._begins_later and not self.conversation.count:
                 found = (kinds.request_not_recorded(("id",), id=message.id.token).unplaced(),)
+        waiting = self.conversation.in_flight(asker)
+        if observed.stray is not None and message.id is None and len(waiting) == 1 and found:
+            self._nameless[waiting[0].number] = number
+            if len(self._nameless) > MOST_OPEN:
+                self._nameless.popitem(last=False)
         if observed.method == "initialize" and message.kind is Kind.ERROR:
             self._expect_anything()
         said = (*about, *found)
@@ -345,7 +356,11 @@ class ConversationJudge:
 
     def unanswered_requests(self) -> tuple[NeverAnswered, ...]:
         """List the requests that got no response, at the end."""
-        return self._unanswered.left(self.conversation)
+        left = self._unanswered.left(self.conversation)
+        return tuple(
+            one if one.dropped else one._replace(nameless=self._nameless.get(one.request.number, 0))
+            for one in left
+        )
 
     def end(self) -> tuple[Judged, ...]:
         """Return the requests without a response; a dropped response was already reported."""
