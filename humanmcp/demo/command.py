@@ -11,6 +11,7 @@ import re
 import sys
 import threading
 import time
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -443,29 +444,24 @@ def pasted(text: str, file: str, platform: str = sys.platform) -> str:
     return f"echo {text} > {file}"
 
 
+@dataclass(eq=False)
 class Screen:
-    """Shows one session step by step."""
+    """Shows one session step by step. `program` is how to type the command.
 
-    def __init__(
-        self,
-        program: str,
-        *,
-        by_hand: bool,
-        typed: bool = False,
-        page: Callable[[], str] | None = None,
-        command: str = "demo",
-    ) -> None:
-        """Show it. `program` is how to type the command.
+    A person answers `by_hand`, and `typed` in this terminal, too. `page` opens the page, and
+    returns what to say of it.
+    """
 
-        A person answers `by_hand`, and `typed` in this terminal, too. `page` opens the page, and
-        returns what to say of it.
-        """
-        self._again = f"{program} {command}"
-        self._program = program
-        self.by_hand = by_hand
-        self.typed = typed
-        self._page = page
-        self.folder: Path | None = None
+    program: str
+    _: KW_ONLY
+    by_hand: bool
+    typed: bool = False
+    page: Callable[[], str] | None = None
+    command: str = "demo"
+    folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        self._again = f"{self.program} {self.command}"
         self._arrows: list[str] = []
         self._complained = ""
 
@@ -485,12 +481,12 @@ class Screen:
         """Print what will happen, and where to answer. `url` is the server's, over HTTP."""
         self.folder = folder
         to_stdout(Painted(self._say("title"), "bold"))
-        if self._page is not None:
-            to_stdout(self._page())
+        if self.page is not None:
+            to_stdout(self.page())
         if self.typed:
             to_stdout(self._say("typed"))
         how = "by-hand" if self.by_hand else "by-itself"
-        to_stdout(self._say(how, folder=folder, program=self._program))
+        to_stdout(self._say(how, folder=folder, program=self.program))
         starts = "starts-http" if url else "starts"
         to_stdout(Painted(self._say(starts, command="humanmcp serve", url=url), "dim"))
 
@@ -639,4 +635,4 @@ class Screen:
         to_stdout(Painted(self._say("at-a-glance"), "bold"))
         self._print("\n".join(self._arrows))
         to_stdout()
-        to_stdout(self._say("what-next", session=session, program=self._program))
+        to_stdout(self._say("what-next", session=session, program=self.program))

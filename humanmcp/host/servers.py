@@ -8,13 +8,13 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from humanmcp.common.child import EndedError, StartError
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import LONGEST, TIMEOUT, Client, connect, first_done
-from humanmcp.host.client.handshake import HandshakeError, NoAnswerError, SessionStart
+from humanmcp.host.client.handshake import HandshakeError, Identity, NoAnswerError, SessionStart
 from humanmcp.host.conversation import (
     BETWEEN,
     ModelError,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from humanmcp.host.client.callbacks import ServerRequestHandler
     from humanmcp.host.client.client import Wait
-    from humanmcp.host.client.handshake import Identity
     from humanmcp.host.config import ServerEntry
     from humanmcp.host.conversation import Block
     from humanmcp.host.models import Model
@@ -98,36 +97,27 @@ class Server(ClientObserver):
         )
 
 
+@dataclass(eq=False)
 class Servers:
-    """All servers of one host."""
+    """All servers of one host.
 
-    def __init__(  # noqa: PLR0913 - all but the first two have defaults
-        self,
-        entries: Sequence[ServerEntry],
-        respondent: Callable[[str], ServerRequestHandler],
-        *,
-        identity: Identity | None = None,
-        observer: Callable[[str], ClientObserver] = lambda _name: ClientObserver(),
-        session_start: SessionStart = SessionStart.PROBE,
-        timeout: float = TIMEOUT,
-        longest: float = LONGEST,
-        wait: Wait = first_done,
-        tools: ToolFilter | None = None,
-    ) -> None:
-        """Prepare.
+    `respondent` makes the one that answers a server's questions, from its name, and `observer`
+    the one that sees its lines. `wait` is how a client waits.
+    """
 
-        `respondent` makes the one that answers a server's questions, from its name, and `observer`
-        the one that sees its lines. `wait` is how a client waits.
-        """
+    entries: InitVar[Sequence[ServerEntry]]
+    respondent: Callable[[str], ServerRequestHandler]
+    _: KW_ONLY
+    identity: Identity = field(default_factory=Identity)
+    observer: Callable[[str], ClientObserver] = lambda _name: ClientObserver()
+    session_start: SessionStart = SessionStart.PROBE
+    timeout: float = TIMEOUT
+    longest: float = LONGEST
+    wait: Wait = first_done
+    tools: ToolFilter = field(default_factory=ToolFilter)
+
+    def __post_init__(self, entries: Sequence[ServerEntry]) -> None:
         self.all = tuple(Server(entry) for entry in entries)
-        self.respondent = respondent
-        self.wait = wait
-        self.identity = identity
-        self.observer = observer
-        self.session_start = session_start
-        self.filter = tools or ToolFilter()
-        self.timeout = timeout
-        self.longest = longest
         self._places: dict[str, ToolAddress] = {}
         self._closed = False
         self._lock = threading.Lock()
@@ -205,7 +195,7 @@ class Servers:
                 observers=(server, self.observer(server.name)),
                 timeout=self.timeout,
                 longest=self.longest,
-                wait=self.wait,
+                wait_for_any=self.wait,
             )
         try:
             server.client.open(self.session_start)
@@ -253,7 +243,7 @@ class Servers:
                     server.trouble = error
                     continue
             for tool in server.tools:
-                if not self.filter.lets(ToolAddress(server.name, tool["name"])):
+                if not self.tools.lets(ToolAddress(server.name, tool["name"])):
                     continue
                 name = name_for_model(server.name, tool["name"], places)
                 places[name] = ToolAddress(server.name, tool["name"])
@@ -282,7 +272,7 @@ class Servers:
         if server not in {one.name for one in self.all}:
             raise NoToolError(f"there is no server {server}")
         found = ToolAddress(server, tool)
-        if not self.filter.lets(found):
+        if not self.tools.lets(found):
             raise NoToolError("the user does not offer this tool")
         return found
 
@@ -357,24 +347,19 @@ class TurnLimitError(StopError):
     section = "model"
 
 
+@dataclass(eq=False)
 class HostLoop:
     """One conversation between a person, a model and their servers."""
 
-    def __init__(  # noqa: PLR0913 - the parts of a host, each with its own module
-        self,
-        model: Model,
-        servers: Servers,
-        watcher: Watcher,
-        *,
-        system: str = "",
-        limits: Limits | None = None,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self.model = model
-        self.servers = servers
-        self.watcher = watcher
-        self.limits = limits or Limits()
-        self.sleep = sleep
+    model: Model
+    servers: Servers
+    watcher: Watcher
+    _: KW_ONLY
+    system: InitVar[str] = ""
+    limits: Limits = field(default_factory=Limits)
+    sleep: Callable[[float], None] = time.sleep
+
+    def __post_init__(self, system: str) -> None:
         self.history: list[Turn] = [Turn(TurnRole.SYSTEM, (TextBlock(system),))] if system else []
 
     def run(self, prompt: str, shown: tuple[Block, ...] = ()) -> str:

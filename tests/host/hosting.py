@@ -119,7 +119,9 @@ def table(
     servers = Servers(entries, lambda _name: Nobody(), observer=onlooker)
     servers.start()
     try:
-        yield Table(servers, turns, notes, Watching(choices), limits=limits, system=system)
+        yield Table(
+            servers, turns, notes, Watching(choices), limits=limits or Limits(), system=system
+        )
     finally:
         servers.close()
 

@@ -36,7 +36,7 @@ def test_a_tool_that_is_kept_back_is_neither_offered_nor_called() -> None:
     """Not even when the model knows its name."""
     turns = (says(use("dice__dice", sides=6)), says("well"))
     with table(*turns, entries=(DICE, WEATHER)) as laid:
-        laid.servers.filter = ToolFilter(allowed=("human__*",))
+        laid.servers.tools = ToolFilter(allowed=("human__*",))
         assert laid.loop.run("roll") == "well"
         assert [tool.name for tool in laid.model.asked[0][1]] == ["human__get-japan-forecast"]
         (result,) = laid.watching.results

@@ -16,7 +16,7 @@ import time
 from collections import OrderedDict
 from concurrent import futures
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias
 
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
@@ -184,41 +184,31 @@ def first_done(waited: Sequence[Future[Any]], timeout: float, /) -> None:
     futures.wait(waited, timeout, futures.FIRST_COMPLETED)
 
 
+@dataclass(eq=False)
 class Client:
-    """One session with one server."""
+    """One session with one server. `strict` never asks for what the server did not declare.
 
-    def __init__(  # noqa: PLR0913 - what a client is made of; all but the transport have defaults
-        self,
-        transport: Transport,
-        handler: ServerRequestHandler,
-        *,
-        identity: Identity | None = None,
-        observers: Sequence[ClientObserver] = (),
-        timeout: float = TIMEOUT,
-        longest: float = LONGEST,
-        strict: bool = False,
-        lenient: bool = False,
-        progress: bool = True,
-        first_id: int = FIRST_ID,
-        wait: Wait = first_done,
-    ) -> None:
-        """Be the client of a server. `strict` never asks for what the server did not declare.
+    `lenient` takes an answer with a wrong id for that of the only request that waits.
+    `progress` asks for progress notifications where a request may take long; they extend the
+    timeout, but not beyond `longest`, if that is more.
+    `wait_for_any` waits for the first of several answers; a person can be asked something
+    meanwhile.
+    """
 
-        `lenient` takes an answer with a wrong id for that of the only request that waits.
-        `progress` asks for progress notifications where a request may take long; they extend the
-        timeout, but not beyond `longest`, if that is more.
-        `wait` waits for the first of several answers; a person can be asked something meanwhile.
-        """
-        self.transport = transport
-        self.handler = handler
-        self.identity = identity or Identity()
-        self._observers = observers
-        self.timeout = timeout
-        self.longest = longest
-        self.strict = strict
-        self.lenient = lenient
-        self.progress = progress
-        self._wait = wait
+    transport: Transport
+    handler: ServerRequestHandler
+    _: KW_ONLY
+    identity: Identity = field(default_factory=Identity)
+    observers: Sequence[ClientObserver] = ()
+    timeout: float = TIMEOUT
+    longest: float = LONGEST
+    strict: bool = False
+    lenient: bool = False
+    progress: bool = True
+    first_id: InitVar[int] = FIRST_ID
+    wait_for_any: Wait = first_done
+
+    def __post_init__(self, first_id: int) -> None:
         self.session = McpSession(Party.CLIENT, first_id)
         self.stated = ""
         """The version that every request carries; "" in a session with a handshake."""
@@ -241,7 +231,7 @@ class Client:
         self._closing = False
         self.has_lost_its_server = False
         """Whether the server ended before it was asked to."""
-        transport.start(self)
+        self.transport.start(self)
 
     def _tell(
         self,
@@ -250,7 +240,7 @@ class Client:
         **named: _Facts.kwargs,
     ) -> None:
         """Call the method of this name of each observer."""
-        for one in self._observers:
+        for one in self.observers:
             getattr(one, see.__name__)(*facts, **named)
 
     # -- opening and closing -------------------------------------------------------------------
@@ -388,7 +378,7 @@ class Client:
                 left = min(end, max(began, *heard) + seconds) - self._timeout_clock()
                 if left <= 0 and not self._questions:
                     return False
-                self._wait([one.future for one in begun], left if left > 0 else seconds)
+                self.wait_for_any([one.future for one in begun], left if left > 0 else seconds)
         return True
 
     @contextlib.contextmanager

@@ -264,7 +264,7 @@ def _connected(
                 lenient=arguments.lenient,
                 progress=not arguments.no_progress,
                 first_id=arguments.first_id,
-                wait=wait,
+                wait_for_any=wait,
             )
             if recorded is not None:
                 recorded.of(client)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.schema import TypedDict
@@ -46,23 +47,20 @@ WAIT_OF_A_SCRIPT: Final = 20.0
 """The same where no person sits at the terminal and is kept waiting."""
 
 
+@dataclass(eq=False)
 class AtHost:
-    """Sees the loop in the terminal. Asks before each call, unless it may call all."""
+    """Sees the loop in the terminal. Asks before each call, unless it may call all.
 
-    def __init__(
-        self,
-        typist: Typist,
-        *,
-        call_all: bool = False,
-        definition: Callable[[ToolAddress], object] = lambda _place: None,
-    ) -> None:
-        """Ask through this typist. `definition` tells what a server says of a tool now."""
-        self.typist = typist
-        self.call_all = call_all
-        self.definition = definition
-        self.trusted: dict[ToolAddress, object] = {}
-        """Tools that are called without a question, each with what its server said of it then."""
-        self._line = ""
+    `definition` tells what a server says of a tool now.
+    """
+
+    typist: Typist
+    _: KW_ONLY
+    call_all: bool = False
+    definition: Callable[[ToolAddress], object] = lambda _place: None
+    trusted: dict[ToolAddress, object] = field(default_factory=dict, init=False)
+    """Tools that are called without a question, each with what its server said of it then."""
+    _line: str = field(default="", init=False)
 
     def heard(self, piece: str) -> None:
         """Show what the model says, line by line as it comes."""

@@ -8,6 +8,7 @@ import re
 import sys
 from collections import deque
 from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -263,29 +264,24 @@ _NOISE: Final = (Flaw.NOT_JSON, Flaw.NOT_UTF8)
 """The codes of lines that are no JSON, or no text: logs, as a rule."""
 
 
+@dataclass(eq=False, kw_only=True)
 class WireLog(ClientObserver):
-    """Writes every line with its time and its sender, and what the check says of it."""
+    """Writes every line with its time and its sender, and what the check says of it.
 
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        laid_out: bool = False,
-        lines: bool = True,
-        above: Callable[[], AbstractContextManager[object]] = nullcontext,
-        now: Callable[[], datetime] = datetime.now,
-    ) -> None:
-        """Begin. `laid_out` spreads each message over several lines; `name` tells servers apart.
+    `laid_out` spreads each message over several lines; `name` tells servers apart. Without `lines`
+    only what is unusual is shown: what is wrong, and the server's own stderr. What is written
+    stands `above` a line that is just being typed, in one piece.
+    """
 
-        Without `lines` only what is unusual is shown: what is wrong, and the server's own stderr.
-        What is written stands `above` a line that is just being typed, in one piece.
-        """
-        self.name = f"{name} " if name else ""
-        self.laid_out = laid_out
-        self.lines = lines
-        self.above = above
-        self.now = now
-        self._has_explained_noise = False
+    name: str = ""
+    laid_out: bool = False
+    lines: bool = True
+    above: Callable[[], AbstractContextManager[object]] = nullcontext
+    now: Callable[[], datetime] = datetime.now
+    _has_explained_noise: bool = False
+
+    def __post_init__(self) -> None:
+        self.name = f"{self.name} " if self.name else ""
 
     def line_sent(self, line: str) -> None:
         self._show(f"{self.name}Client :  ", line, "cyan")

@@ -445,7 +445,7 @@ def test_progress_extends_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call carries a token, and each notification of it begins the time anew."""
     way = Line()
     clock = Clock(monkeypatch, way)
-    client = Client(way, Nobody(), timeout=10, wait=clock.wait)
+    client = Client(way, Nobody(), timeout=10, wait_for_any=clock.wait)
     answer = '{"jsonrpc":"2.0","id":101,"result":{"content":[]}}'
     clock.steps = [(9, progress(101, 1)), (9, progress(101, 2)), (9, answer)]
     assert client.call("tools/call", {"name": "x", "_meta": {"mine": 1}}).result is not None
@@ -456,7 +456,7 @@ def test_progress_of_something_else_does_not(monkeypatch: pytest.MonkeyPatch) ->
     """Another token, no token, or one of a request that is over."""
     way = Line()
     clock = Clock(monkeypatch, way)
-    client = Client(way, Nobody(), timeout=10, wait=clock.wait)
+    client = Client(way, Nobody(), timeout=10, wait_for_any=clock.wait)
     clock.steps = [(4, progress("101", 1)), (4, progress(7, 1)), (4, progress(None, 1))]
     with pytest.raises(NoAnswerError):
         client.call("tools/call", {"name": "x"})
@@ -488,7 +488,7 @@ def test_a_server_that_asks_without_end_is_given_up(monkeypatch: pytest.MonkeyPa
         assert clock.now < 100
         client._ask(question, NegotiatedState(), lambda *_args, **_more: Late(question))
 
-    client = Client(way, Deaf(clock), timeout=10, wait=ask)
+    client = Client(way, Deaf(clock), timeout=10, wait_for_any=ask)
     with pytest.raises(NoAnswerError):
         client.request("tools/call", {"name": "x"})
     assert clock.now == 4 * (3 + 7)
@@ -509,7 +509,7 @@ def test_a_persons_own_token_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """And its progress counts as well."""
     way = Line()
     clock = Clock(monkeypatch, way)
-    client = Client(way, Nobody(), timeout=10, wait=clock.wait)
+    client = Client(way, Nobody(), timeout=10, wait_for_any=clock.wait)
     answer = '{"jsonrpc":"2.0","id":101,"result":{"content":[]}}'
     clock.steps = [(9, progress("mine", 1)), (9, answer)]
     client.call("tools/call", {"name": "x", "_meta": {"progressToken": "mine"}})
@@ -593,7 +593,7 @@ def test_endless_progress_is_given_up_at_last(monkeypatch: pytest.MonkeyPatch) -
     """MCP: "implementations SHOULD always enforce a maximum timeout, regardless of progress"."""
     way = Line()
     clock = Clock(monkeypatch, way)
-    client = Client(way, Nobody(), timeout=10, longest=25, wait=clock.wait)
+    client = Client(way, Nobody(), timeout=10, longest=25, wait_for_any=clock.wait)
     clock.steps = [(9, progress(101, count)) for count in range(9)]
     with pytest.raises(NoAnswerError, match="within 25 s, although progress arrived"):
         client.call("tools/call", {"name": "x"})
@@ -605,7 +605,7 @@ def test_who_is_patient_for_longer_waits_as_long(monkeypatch: pytest.MonkeyPatch
     """The most that progress can bring never shortens the timeout."""
     way = Line()
     clock = Clock(monkeypatch, way)
-    client = Client(way, Nobody(), timeout=100, longest=25, wait=clock.wait)
+    client = Client(way, Nobody(), timeout=100, longest=25, wait_for_any=clock.wait)
     clock.steps = [(90, ""), (20, "")]
     with pytest.raises(NoAnswerError, match=r"within 100 s\. The request was cancelled"):
         client.call("tools/call", {"name": "x"})
