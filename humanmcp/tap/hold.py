@@ -385,24 +385,20 @@ class _HeldLine:
     due: float | None
 
 
+@dataclass(eq=False, kw_only=True)
 class HeldQueue:
-    """What is held in one session, and how it ends. Times are seconds of one monotonic clock."""
+    """What is held in one session, and how it ends. Times are seconds of one monotonic clock.
 
-    def __init__(
-        self,
-        *,
-        inbox_session: InboxSession,
-        recorder: TapRecorder,
-        hold_policy: HoldPolicy,
-        sinks: Mapping[Direction, Sink],
-        release_after: float = 0.0,
-    ) -> None:
-        """Hold for a session. `sinks` by where a line came from; `release_after` 0 is never."""
-        self._recorder = recorder
-        self._hold_policy = hold_policy
-        self._sinks = sinks
-        self._release_after = release_after
-        self._inbox_session = inbox_session
+    `sinks` are by where a line came from; `release_after` 0 is never.
+    """
+
+    inbox_session: InboxSession
+    recorder: TapRecorder
+    hold_policy: HoldPolicy
+    sinks: Mapping[Direction, Sink]
+    release_after: float = 0.0
+
+    def __post_init__(self) -> None:
         self._waiting: dict[int, _HeldLine] = {}
         self._delivered: set[int] = set()
         self._unseen: set[int] = set()
@@ -434,7 +430,7 @@ class HeldQueue:
 
         def deliver() -> None:
             if held.number in self._waiting:
-                self._inbox_session.inbox.deliver(item)
+                self.inbox_session.inbox.deliver(item)
                 self._delivered.add(held.number)
                 after = item.waiting.book_at
                 # Nobody could read it before this moment.
@@ -442,7 +438,7 @@ class HeldQueue:
                 held_line.due = None if after is None else begins + after
             self._unseen.discard(held.number)
 
-        self._inbox_session.keep(f"held message {held.number}", deliver)
+        self.inbox_session.keep(f"held message {held.number}", deliver)
         if held.number not in self._delivered:
             self._unseen.add(held.number)
             to_stderr(say("tap", "held unseen", number=held.number))
@@ -453,7 +449,7 @@ class HeldQueue:
         token = plain.message.id if plain else None
         text = passing.line if held.unread else pretty(passing.line)
         return Item(
-            key=self._inbox_session.key(held.number),
+            key=self.inbox_session.key(held.number),
             line=passing.line,
             method=held.method,
             id="" if token is None else token.token,
@@ -467,11 +463,11 @@ class HeldQueue:
 
     def _waits(self, held: Held) -> Waiting:
         """Return how long the client will wait, and when the message is released automatically."""
-        release = None if held.unread else self._release_after or None
+        release = None if held.unread else self.release_after or None
         request = held.request
         if request is None or request.direction is not Direction.IN:
             return Waiting(book_at=release, book="fixed")
-        timeout = timeout_plan(request, self._inbox_session.negotiated.client_name, 0.0)
+        timeout = timeout_plan(request, self.inbox_session.negotiated.client_name, 0.0)
         book_at = held.entry[1].after if held.entry else release
         return Waiting(timeout.limit, timeout.source, book_at, book="fixed")
 
@@ -479,7 +475,7 @@ class HeldQueue:
         """Drop a held request that was cancelled: the other side never sees it."""
         held = self._waiting.pop(cancelled.number, None)
         if held is not None:
-            self._hold_policy.settled(held.held, went_on=False)
+            self.hold_policy.settled(held.held, went_on=False)
             self._close(cancelled.number, ExchangeState.CANCELLED, reason=cancelled.reason)
 
     def refuse(self, refused: NotTaken, at: str) -> None:
@@ -487,10 +483,10 @@ class HeldQueue:
         cut, number = refused.cut, refused.number
         why = say("tap", "too long to hold", bytes=cut.size, mebibytes=LONGEST_LINE >> 20)
         to_stderr(why)
-        self._recorder.put(Direction.NOTE, b"", number=number, by=BY_TAP, note=why)
+        self.recorder.put(Direction.NOTE, b"", number=number, by=BY_TAP, note=why)
         found = undecoded.at_the_ends(cut.line, cut.last)
         if "id" not in found:
-            self._recorder.put(Direction.NOTE, b"", number=number, by=BY_TAP, note=DROPPED)
+            self.recorder.put(Direction.NOTE, b"", number=number, by=BY_TAP, note=DROPPED)
             return
         waits = _OTHER[refused.direction] if "method" in found else refused.direction
         line = jsonrpc.error_line(found["id"], INTERNAL_ERROR, f"humanmcp: {why}")
@@ -500,7 +496,7 @@ class HeldQueue:
 
     def follow_people(self, at: str) -> None:
         """Do what people have sent."""
-        session = self._inbox_session
+        session = self.inbox_session
         for key, reply in session.inbox.take_replies(session.name):
             held = self._waiting.get(key.number)
             if held is not None:
@@ -508,8 +504,8 @@ class HeldQueue:
 
     def refuse_outgoing(self) -> None:
         """Give back what people want to say first: both ends of a tap are taken."""
-        for ticket, _outgoing in self._inbox_session.outgoing():
-            self._inbox_session.settle_outgoing(ticket, (kinds.own_message_at_tap().unplaced(),))
+        for ticket, _outgoing in self.inbox_session.outgoing():
+            self.inbox_session.settle_outgoing(ticket, (kinds.own_message_at_tap().unplaced(),))
 
     def next(self) -> float:
         """Return when something happens automatically; infinity for never."""
@@ -528,7 +524,7 @@ class HeldQueue:
             self._let_go(held.held, BY_TAP, at)
             return
         index, prepared = entry
-        negotiated = self._inbox_session.negotiated
+        negotiated = self.inbox_session.negotiated
         verdict = judge(held.passing, prepared.text, prepared.form, negotiated, answer=True)
         if verdict.line is None:
             logger.warning("%s does not pass the check: a person decides", by_entry(index))
@@ -549,11 +545,11 @@ class HeldQueue:
             return
         answer = reply.action is Action.ANSWER or answers(passing, reply.text, reply.form)
         verdict = judge(
-            passing, reply.text, reply.form, self._inbox_session.negotiated, answer=answer
+            passing, reply.text, reply.form, self.inbox_session.negotiated, answer=answer
         )
         line = verdict.line if verdict.sendable or not reply.anyway else verdict.forced
         if line is None:
-            self._inbox_session.refuse(held.number, verdict.diagnostics)
+            self.inbox_session.refuse(held.number, verdict.diagnostics)
             return
         written = Answer(line, reply.by, at, deliberate=not verdict.sendable)
         if answer and (passing.question is not None or passing.questions):
@@ -569,16 +565,16 @@ class HeldQueue:
 
     def _decided(self, held: Held, reply: Reply, answered: str, action: str) -> str:
         """Return the record of what a person decided about a held message."""
-        key = self._inbox_session.key(held.number)
+        key = self.inbox_session.key(held.number)
         decision = DecisionRecord(*key, held.method, _text(held.raw), answered, action=action)
-        return self._inbox_session.decided(decision, reply)
+        return self.inbox_session.decided(decision, reply)
 
     # -- the four ends --------------------------------------------------------------------------
 
     def _let_go(self, held: Held, by: str, at: str, decision: str = "") -> None:
         """Let a message go on byte for byte."""
         self._note(held, by, LET_GO, decision)
-        self._sinks[held.direction].insert(_whole(held.line))
+        self.sinks[held.direction].insert(_whole(held.line))
         self._end(held, Answer(_text(held.raw), by, at), went_on=True)
 
     def _change(self, held: Held, answer: Answer, decision: str) -> None:
@@ -593,24 +589,24 @@ class HeldQueue:
     def _drop(self, held: Held, by: str, decision: str) -> None:
         self._note(held, by, DROPPED, decision)
         del self._waiting[held.number]
-        self._hold_policy.settled(held, went_on=False)
+        self.hold_policy.settled(held, went_on=False)
         self._close(held.number, ExchangeState.CANCELLED, reason=DROPPED)
 
     def _note(self, held: Held, by: str, note: str, decision: str) -> None:
         number = held.number
-        self._recorder.put(Direction.NOTE, b"", number=number, by=by, note=note, decision=decision)
+        self.recorder.put(Direction.NOTE, b"", number=number, by=by, note=note, decision=decision)
 
     def _put(
         self, direction: Direction, number: int, answer: Answer, note: str, decision: str = ""
     ) -> None:
         """Record and send a line of a person's, a rule's or the tap's own."""
         raw, by = answer.line.encode("utf-8", "replace"), answer.by
-        self._recorder.put(direction, raw, number=number, by=by, note=note, decision=decision)
-        self._sinks[direction].insert(raw + b"\n")
+        self.recorder.put(direction, raw, number=number, by=by, note=note, decision=decision)
+        self.sinks[direction].insert(raw + b"\n")
 
     def _end(self, held: Held, answer: Answer, *, went_on: bool) -> None:
         self._waiting.pop(held.number, None)
-        self._hold_policy.settled(held, went_on=went_on)
+        self.hold_policy.settled(held, went_on=went_on)
         self._close(held.number, ExchangeState.ANSWERED, answer)
 
     def _close(
@@ -619,7 +615,7 @@ class HeldQueue:
         if number not in self._delivered:
             return
         self._delivered.discard(number)
-        self._inbox_session.close(number, state, answer, reason)
+        self.inbox_session.close(number, state, answer, reason)
 
     def side_ended(self, direction: Direction, at: str) -> None:
         """One side says nothing more. What it said last is let go, if anybody reads it.
@@ -635,7 +631,7 @@ class HeldQueue:
     def _last_word(self, held_line: _HeldLine, at: str) -> None:
         held = held_line.held
         is_known = not (held.unread or held.number in self._unseen)
-        if held.requests or not (is_known and self._sinks[held.direction].open):
+        if held.requests or not (is_known and self.sinks[held.direction].open):
             del self._waiting[held.number]
             self._close(held.number, ExchangeState.ABANDONED)
             if not is_known:

@@ -13,6 +13,7 @@ import os
 import threading
 import time
 from collections import deque
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from humanmcp.common.line_pipe import LONGEST_LINE, Cutter, pieces, wait_until_ready, write_pieces
@@ -52,28 +53,24 @@ class PumpListener(Protocol):
         """Take note of a line, just before it is forwarded."""
 
 
+@dataclass(eq=False)
 class Pump:
-    """Moves one stream, in a separate thread, until it ends or is no longer read."""
+    """Moves one stream, in a separate thread, until it ends or is no longer read.
 
-    def __init__(  # noqa: PLR0913 - the parts of one direction
-        self,
-        direction: Direction,
-        source: int,
-        sink: Sink,
-        *,
-        gate: LineFilter,
-        listener: PumpListener,
-        ended: Callable[[Direction], object],
-    ) -> None:
-        """Move from `source`, which this object closes, to `sink`. `ended` is called at the end."""
-        self.direction = direction
-        self.sink = sink
+    From `source`, which this object closes, to `sink`. `ended` is called at the end.
+    """
+
+    direction: Direction
+    source: int
+    sink: Sink
+    _: KW_ONLY
+    gate: LineFilter
+    listener: PumpListener
+    ended: Callable[[Direction], object]
+
+    def __post_init__(self) -> None:
         self._reading_since: float | None = time.monotonic()
         """Since when (monotonic) the source has said nothing; None while a piece of it moves."""
-        self._source = source
-        self._gate = gate
-        self._listener = listener
-        self._ended = ended
         self._cutter = Cutter()
         self._passing = False
         """Whether the beginning of the line that comes has gone on already."""
@@ -82,7 +79,7 @@ class Pump:
         self._refusing = False
         """Whether the line that comes is too long to be looked at, and is not forwarded."""
         self._thread = threading.Thread(
-            target=self._run, name=f"tap-{direction.value}", daemon=True
+            target=self._run, name=f"tap-{self.direction.value}", daemon=True
         )
 
     def start(self) -> None:
@@ -100,12 +97,12 @@ class Pump:
         if since is None or time.monotonic() - since < seconds:
             return False
         # A thread that was not let run for a while has not read what waits for it.
-        return not (_CAN_ASK and wait_until_ready(self._source, for_reading=True, seconds=0))
+        return not (_CAN_ASK and wait_until_ready(self.source, for_reading=True, seconds=0))
 
     def _run(self) -> None:
         leave_signals_to_the_main_thread()
         try:
-            for piece in pieces(self._source):
+            for piece in pieces(self.source):
                 self._reading_since = None
                 if not self._move(piece):
                     break
@@ -114,8 +111,8 @@ class Pump:
             self._finish()
         finally:
             # Whoever writes to us finds out at once that nobody reads on, as without a tap.
-            os.close(self._source)
-            self._ended(self.direction)
+            os.close(self.source)
+            self.ended(self.direction)
 
     def _move(self, chunk: bytes) -> bool:
         """Pass a piece on. False when it is no longer read."""
@@ -123,7 +120,7 @@ class Pump:
             end = chunk.find(b"\n") + 1 or len(chunk)
             (self._let_through if self._passing else self._refuse)(chunk[:end])
             chunk = chunk[end:]
-        if self._kept_back or self._gate.closed:
+        if self._kept_back or self.gate.closed:
             self._look_at(chunk)
         elif chunk:
             self._let_through(chunk)
@@ -132,7 +129,7 @@ class Pump:
     def _let_through(self, piece: bytes) -> None:
         """Let a piece of the stream go on, wherever it ends. First it is heard: order matters."""
         for cut in self._cutter.feed(piece):
-            self._listener.heard(self.direction, cut)
+            self.listener.heard(self.direction, cut)
         self._passing = self._cutter.within
         self.sink.stream(piece)
 
@@ -149,20 +146,20 @@ class Pump:
 
     def _give_up_on(self, line: bytes) -> None:
         """Pass on, or refuse, a line that is too long to be looked at, or its beginning."""
-        refuses = self._gate.holds_unread(self.direction)
+        refuses = self.gate.holds_unread(self.direction)
         (self._refuse if refuses else self._let_through)(line)
 
     def _refuse(self, piece: bytes) -> None:
         """Throw a piece of a line away; of the whole line, its ends are kept."""
         for cut in self._cutter.feed(piece):
-            self._gate.refuse(self.direction, cut)
+            self.gate.refuse(self.direction, cut)
         self._refusing = self._cutter.within
 
     def _ask_gate(self) -> None:
         line = self._take_back()
         if len(line) > LONGEST_LINE + 1:
             self._give_up_on(line)
-        elif self._gate.passes(self.direction, line):
+        elif self.gate.passes(self.direction, line):
             self._let_through(line)
 
     def _take_back(self) -> bytes:
@@ -175,9 +172,9 @@ class Pump:
             self._ask_gate()
         for cut in self._cutter.end():
             if self._refusing:
-                self._gate.refuse(self.direction, cut)
+                self.gate.refuse(self.direction, cut)
             else:
-                self._listener.heard(self.direction, cut)
+                self.listener.heard(self.direction, cut)
 
 
 class Sink:

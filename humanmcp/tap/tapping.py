@@ -12,7 +12,7 @@ import logging
 import math
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from humanmcp.common.timestamps import stamp
@@ -86,71 +86,66 @@ class TappedSession:
     book_file: BookFile | None = None
 
 
+@dataclass(eq=False, kw_only=True)
 class Tap:
-    """The pumps of one run and what happens between them. An `Attended`."""
+    """The pumps of one run and what happens between them. An `Attended`.
 
-    def __init__(  # noqa: PLR0913 - the parts of a tap, each with its own module
-        self,
-        *,
-        child: ServerProcess | RemoteServer,
-        source: int,
-        sinks: dict[Direction, Sink],
-        hold_policy: HoldPolicy,
-        recorder: TapRecorder,
-        events: TapEvents,
-        session: TappedSession | None,
-    ) -> None:
-        """Put the parts together. `source` is where the client writes."""
-        self._child = child
-        self._recorder = recorder
-        self._hold_policy = hold_policy
-        self._session = session
-        self._events = events
-        self._sinks = sinks
+    `source` is where the client writes.
+    """
+
+    child: ServerProcess | RemoteServer
+    source: InitVar[int]
+    sinks: dict[Direction, Sink]
+    hold_policy: HoldPolicy
+    recorder: TapRecorder
+    events: TapEvents
+    session: TappedSession | None
+
+    def __post_init__(self, source: int) -> None:
         self._pumps = {
             direction: Pump(
                 direction,
                 descriptor,
-                sinks[direction],
-                gate=hold_policy,
-                listener=recorder,
-                ended=events.put,
+                self.sinks[direction],
+                gate=self.hold_policy,
+                listener=self.recorder,
+                ended=self.events.put,
             )
             for direction, descriptor in (
                 (Direction.IN, source),
-                (Direction.OUT, child.stdout),
-                (Direction.ERR, child.stderr),
+                (Direction.OUT, self.child.stdout),
+                (Direction.ERR, self.child.stderr),
             )
         }
-        bell = None if session is None else session.inbox_session.bell
+        bell = None if self.session is None else self.session.inbox_session.bell
         self._schedule = PollSchedule(bell, text=False)
         self._schedule.duties = math.inf
         self._kill_at: float | None = None
         self._killed = False
         self._is_ending = False
-        self._known_holds: tuple[str, ...] = hold_policy.patterns
+        self._known_holds: tuple[str, ...] = self.hold_policy.patterns
 
     def begin_steps(self, wake: Callable[[], object]) -> None:
         """Start the pumps and the server's watch."""
-        self._events.wake = wake
+        self.events.wake = wake
         self._schedule.listen(wake)
-        if self._session is not None:
-            self._session.listening.start()
+        if self.session is not None:
+            self.session.listening.start()
         for pump in self._pumps.values():
             pump.start()
-        self._child.watch(wake)
+        self.child.watch(wake)
 
     def pass_on(self, number: int) -> None:
         """Pass a signal on. At once: thousands of held messages may wait for a step."""
-        self._child.pass_on(number)
+        self.child.pass_on(number)
         self._kill_at = self._kill_at or time.monotonic() + KILL_GRACE
-        self._events.wake()
+        self.events.wake()
 
     # -- a step ---------------------------------------------------------------------------------
 
     def step(self, now: float) -> float | None:
         """Handle one event, then what is due."""
-        event = self._events.take()
+        event = self.events.take()
         self._take_in(event)
         self._look(now)
         if not self._is_ending and self._over(now):
@@ -162,49 +157,49 @@ class Tap:
 
     def _next_step(self, now: float) -> float:
         killed_at = math.inf if self._kill_at is None or self._killed else self._kill_at
-        ended = math.inf if self._child.status is None else now + FALLBACK_POLL
-        return min(ended, killed_at, math.inf if self._session is None else self._schedule.next())
+        ended = math.inf if self.child.status is None else now + FALLBACK_POLL
+        return min(ended, killed_at, math.inf if self.session is None else self._schedule.next())
 
     def _take_in(self, event: TapEvent | None) -> None:
         match event:
             case Held():
                 self._hold(event)
             case NotTaken():
-                if self._session is not None:
-                    self._session.holds.refuse(event, stamp(time.time()))
+                if self.session is not None:
+                    self.session.holds.refuse(event, stamp(time.time()))
             case Cancelled():
-                if self._session is not None:
-                    self._session.holds.cancelled(event)
+                if self.session is not None:
+                    self.session.holds.cancelled(event)
             case Direction():
                 self._side_ended(event)
             case None:
                 pass
 
     def _hold(self, held: Held) -> None:
-        if self._session is None:  # nobody could let it go
-            self._sinks[held.direction].insert(held.line)
+        if self.session is None:  # nobody could let it go
+            self.sinks[held.direction].insert(held.line)
             return
         if not self._pumps[
             held.direction
         ].running:  # many may wait behind it, and none for a person
-            self._session.holds.side_ended(held.direction, stamp(time.time()))
+            self.session.holds.side_ended(held.direction, stamp(time.time()))
         now = time.monotonic()
-        self._session.holds.take(held, now, stamp(time.time()))
+        self.session.holds.take(held, now, stamp(time.time()))
         self._schedule.arrived(now)
         self._schedule.duties = now
 
     def _side_ended(self, direction: Direction) -> None:
         """Pass the end of a stream on, after what was held of it."""
-        if self._session is not None:
-            self._session.holds.side_ended(direction, stamp(time.time()))
-        self._sinks[direction].close()
+        if self.session is not None:
+            self.session.holds.side_ended(direction, stamp(time.time()))
+        self.sinks[direction].close()
 
     def _look(self, now: float) -> None:
         if self._must_end(now) and not self._killed:
             self._killed = True
             logger.warning("the server did not end when it was told to: it is ended by force")
-            self._child.kill()
-        session, schedule = self._session, self._schedule
+            self.child.kill()
+        session, schedule = self.session, self._schedule
         if session is None or not schedule.is_due(now):
             return
         if schedule.desks_are_due(now):
@@ -225,7 +220,7 @@ class Tap:
         if book_file.complaint is not None:
             self._note(f"the answer book cannot be used: {book_file.complaint}")
         else:
-            self._hold_policy.follow(book_file.book)
+            self.hold_policy.follow(book_file.book)
 
     def _look_at_holds(self, session: TappedSession) -> None:
         """Hold what a person wants held now; tell them what is no longer held (`next`)."""
@@ -233,25 +228,25 @@ class Tap:
         try:
             wanted = tuple(inbox.holds(name))
             if wanted != self._known_holds:
-                self._hold_policy.hold(parse_patterns(wanted))
-            elif self._hold_policy.patterns != wanted:
-                inbox.hold(name, self._hold_policy.patterns)
+                self.hold_policy.hold(parse_patterns(wanted))
+            elif self.hold_policy.patterns != wanted:
+                inbox.hold(name, self.hold_policy.patterns)
             session.holds.refuse_outgoing()
         except (InboxError, PatternError) as error:
             with speaking("en"):  # as all of the transcript
                 self._note(sentence_of(error))
-        self._known_holds = tuple(self._hold_policy.patterns)
+        self._known_holds = tuple(self.hold_policy.patterns)
 
     def _note(self, trouble: str) -> None:
         """Write a trouble of our own into the record, where it is seen, and into the log."""
         logger.warning("%s", trouble)
-        self._recorder.put(Direction.NOTE, b"", by=BY_TAP, note=trouble)
+        self.recorder.put(Direction.NOTE, b"", by=BY_TAP, note=trouble)
 
     # -- the end --------------------------------------------------------------------------------
 
     def _over(self, now: float) -> bool:
         """Return True if the server has ended and nothing that it said is still on its way."""
-        if self._child.status is None:
+        if self.child.status is None:
             return False
         return not any(
             self._still_says_something(direction, now)
@@ -273,9 +268,9 @@ class Tap:
     def _let_the_last_go(self) -> None:
         """Pass on what the server said last, and both ends of the streams."""
         self._side_ended(Direction.IN)  # nobody reads it: its pump ends, however much is written
-        if self._session is not None:
-            self._session.holds.side_ended(Direction.OUT, stamp(time.time()))
-        while (event := self._events.take()) is not None:  # what ended while we looked
+        if self.session is not None:
+            self.session.holds.side_ended(Direction.OUT, stamp(time.time()))
+        while (event := self.events.take()) is not None:  # what ended while we looked
             self._take_in(event)
         for direction in (Direction.OUT, Direction.ERR):
             self._side_ended(direction)
@@ -284,16 +279,16 @@ class Tap:
         """Return True if the last words wait for a slow reader, and we were not told to stop."""
         if self._must_end(now):
             return False
-        return any(self._sinks[direction].open for direction in (Direction.OUT, Direction.ERR))
+        return any(self.sinks[direction].open for direction in (Direction.OUT, Direction.ERR))
 
     def leave(self) -> None:
         """Hear the last lines within the time limit, and end the session."""
-        if self._session is None:
+        if self.session is None:
             return
-        self._session.listening.stop()
+        self.session.listening.stop()
         began = time.monotonic()
-        while not self._session.listening.wait(FALLBACK_POLL):
+        while not self.session.listening.wait(FALLBACK_POLL):
             timeout = RECORDS_WITHIN if self._kill_at is None else RECORDS_SOON
             if time.monotonic() - began > timeout:
                 break
-        self._recorder.trouble = self._session.inbox_session.end() or self._recorder.trouble
+        self.recorder.trouble = self.session.inbox_session.end() or self.recorder.trouble
