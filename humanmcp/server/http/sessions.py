@@ -14,6 +14,7 @@ import secrets
 import threading
 from collections import deque
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -209,27 +210,21 @@ class _HeldElsewhereError(Exception):
     """Another process runs the session of this name."""
 
 
+@dataclass(eq=False)
 class HttpSessions:
-    """All sessions of the process. Their clients come back to `at`."""
+    """All sessions of the process, at `most` so many. Their clients come back to `at`.
 
-    def __init__(
-        self,
-        make: MakeSession,
-        attendant: Attendant,
-        inbox: ServerInbox,
-        at: str = "",
-        *,
-        most: int = MOST_SESSIONS,
-    ) -> None:
-        """Begin with none. `make` makes a session; it may take as long as a disk does.
+    `make` makes a session; it may take as long as a disk does.
+    """
 
-        There are at `most` so many.
-        """
-        self._most = most
-        self._make = make
-        self._inbox = inbox
-        self._at = at
-        self._attendant = attendant
+    make: MakeSession
+    attendant: Attendant
+    inbox: ServerInbox
+    at: str = ""
+    _: KW_ONLY
+    most: int = MOST_SESSIONS
+
+    def __post_init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._by_id: dict[str, HttpSession] = {}
         self._visits: dict[str, list[HttpSession]] = {}
@@ -259,7 +254,7 @@ class HttpSessions:
 
     async def _come_back(self, name: str, address: str) -> HttpSession | HttpRefusal:
         async with self._opening:
-            facts = await asyncio.to_thread(self._inbox.session_by_http_id, name)
+            facts = await asyncio.to_thread(self.inbox.session_by_http_id, name)
             if facts is None or facts.life is Life.CLOSED or name in self._ended:
                 return UNKNOWN_SESSION
             if name not in self._by_id:
@@ -280,7 +275,7 @@ class HttpSessions:
             try:
                 return await look()
             except _HeldElsewhereError as error:
-                sign = await asyncio.to_thread(self._inbox.sign_of_life, str(error))
+                sign = await asyncio.to_thread(self.inbox.sign_of_life, str(error))
             if not sign or sign != (before or sign) or self._loop.time() > until:
                 return HELD_ELSEWHERE
             before = sign
@@ -289,7 +284,7 @@ class HttpSessions:
     async def open(self, address: str) -> HttpSession | HttpRefusal:
         """Begin a session: its id is there before `initialize` is answered."""
         name = secrets.token_urlsafe(24)
-        return await self._begin(SessionFacts("", "", http=HttpFacts(name, self._at)), address)
+        return await self._begin(SessionFacts("", "", http=HttpFacts(name, self.at)), address)
 
     async def go_on(self, left: Iterable[SessionFacts], address: str = "") -> None:
         """Take over the open sessions of a process that has ended.
@@ -323,25 +318,25 @@ class HttpSessions:
             if found is not None:
                 found.seen(address)
                 return found
-            facts = SessionFacts("", "", http=HttpFacts("", self._at, digest))
+            facts = SessionFacts("", "", http=HttpFacts("", self.at, digest))
             return await self._begin(facts, address)
 
     async def _take_over(self, digest: str, address: str) -> None:
         """Resume all sessions of a visitor: the process that owns the oldest takes the others."""
-        for facts in await asyncio.to_thread(self._inbox.of_visitor, digest):
+        for facts in await asyncio.to_thread(self.inbox.of_visitor, digest):
             await self.go_on([facts], address)
             if digest not in self._visits:
                 raise _HeldElsewhereError(facts.name)
 
     async def _begin(self, facts: SessionFacts, address: str) -> HttpSession | HttpRefusal:
         ones = self._all()
-        if len(ones) >= self._most:
+        if len(ones) >= self.most:
             ends = evictable(ones, self._loop.time(), address)
             if ends is None:
                 return TOO_MANY
             self.end(ends)
         connection = HttpConnection(self._soon)
-        server = await asyncio.to_thread(self._make, connection, facts)
+        server = await asyncio.to_thread(self.make, connection, facts)
         if facts.name:
             frames = server.journal.frames
             connection.notes.go_on(await asyncio.to_thread(lambda: calls_in(frames())))
@@ -353,7 +348,7 @@ class HttpSessions:
         else:
             self._visits.setdefault(facts.http.visitor, []).append(session)
         session.seen(address)
-        await asyncio.to_thread(self._attendant.attend, session)
+        await asyncio.to_thread(self.attendant.attend, session)
         return session
 
     def _all(self) -> list[HttpSession]:
