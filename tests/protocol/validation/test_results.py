@@ -92,7 +92,7 @@ ROWS: Final = (
         fix=False),
     Row("18", CALL, '{"structuredContent":{}}', "M09", "/result"),
     Row("19", CALL, '{"content":[],"structuredContent":null}', "M20", "/result/structuredContent"),
-    Row("20", CALL, '{"content":[],"structured_content":{}}', "M11", "/result/structured_content"),
+    Row("20", CALL, '{"content":[{"type":"text","text":"{}"}],"structured_content":{}}', "M11", "/result/structured_content"),
     Row("21", CALL, '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}', "M34", "/result"),
     Row("22", CALL, '{"code":-32602,"message":"x"}', "M35", "/result", fix=False),
     Row("23", CALL, '{"result":{"content":[]}}', "M36", "/result"),
@@ -209,7 +209,7 @@ ROWS: Final = (
         "/result/content/0/annotations/priority"),
     Row("91", CALL, '{"content":[{"type":"text","text":"a","annotations":{"audience":"user"}}]}',
         "M01", "/result/content/0/annotations/audience"),
-    Row("92 no text", CALL, '{"content":[],"structuredContent":{"a":1}}', "M59", "/result/content", HINT),
+    Row("92 no text", CALL, '{"content":[],"structuredContent":{"a":1}}', "M59", "/result/content", WARNING),
     Row("93", CALL, '{"contents":[]}', "M10", "/result/contents"),
     Row("94", CALL, '{"content":[],"note":1}', "M12", "/result/note", WARNING),
     # published answers
