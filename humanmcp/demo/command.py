@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 import time
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -283,28 +283,24 @@ def take_typed(descriptor: int, out: Path) -> None:
             out.write_text(before + typed, encoding="utf-8")
 
 
+@dataclass(eq=False)
 class DemoRunner:
-    """Plays the host's part of one session."""
+    """Plays the host's part of one session. `pause` is in seconds, between two steps.
 
-    def __init__(
-        self,
-        child: DemoServer,
-        lesson_steps: LessonSteps,
-        strictness: Strictness,
-        screen: Screen,
-        pause: float,
-    ) -> None:
-        """Play a lesson with these parts. `pause` is in seconds, between two steps.
+    A person who answers `by_hand` is asked the last request again if the lesson cannot continue;
+    lines that they have `typed` in this terminal are answers.
+    """
 
-        A person who answers `by_hand` is asked the last request again if the lesson cannot
-        continue; lines that they have `typed` in this terminal are answers.
-        """
-        self._child = child
+    child: DemoServer
+    lesson_steps: InitVar[LessonSteps]
+    strictness: InitVar[Strictness]
+    screen: Screen
+    pause: float
+
+    def __post_init__(self, lesson_steps: LessonSteps, strictness: Strictness) -> None:
         self._lesson_run = LessonRun(lesson_steps, lesson_steps.host(strictness))
         self._host = self._lesson_run.host
         self.passed = self._lesson_run.passed
-        self._screen = screen
-        self._pause = pause
         self._tools_changed = False
 
     def play(self, home: Path, wanted: Path) -> bool:
@@ -314,31 +310,31 @@ class DemoRunner:
             while lesson.left:
                 step = lesson.left.pop(0)
                 line, request = self._send(step)
-                if self._screen.folder is None:
-                    folder = self._child.files(home, wanted)
-                    self._screen.begin(folder, self._child.url)
-                    if self._screen.typed:
+                if self.screen.folder is None:
+                    folder = self.child.files(home, wanted)
+                    self.screen.begin(folder, self.child.url)
+                    if self.screen.typed:
                         out = folder / "out.txt"
                         threading.Thread(target=take_typed, args=(0, out), daemon=True).start()
-                if not line and (lesson.lesson_steps.teaches or self._screen.by_hand):
-                    if not (self._screen.by_hand and lesson.go_back()):
-                        self._screen.cannot_go_on()
+                if not line and (lesson.lesson_steps.teaches or self.screen.by_hand):
+                    if not (self.screen.by_hand and lesson.go_back()):
+                        self.screen.cannot_go_on()
                         return True
                     continue
                 total = len(lesson.lesson_steps.requests)
                 left = sum(one.example is not None for one in lesson.left)
                 number = f"{total - left}/{total}  " if step.example is not None else ""
-                self._screen.step(number, step, line, self._child.posted() if line else None)
+                self.screen.step(number, step, line, self.child.posted() if line else None)
                 if request is not None and not self._settle(step, request):
                     return False
                 if step.example is not None:
                     passed = lesson.judge()
                     if lesson.lesson_steps.teaches:
-                        self._screen.judged(step, passed=passed)
-                time.sleep(self._pause)
+                        self.screen.judged(step, passed=passed)
+                time.sleep(self.pause)
         except EndedError:
-            self._child.transport.close()  # then all of its stderr is here
-            self._screen.gone(self._child.said)
+            self.child.transport.close()  # then all of its stderr is here
+            self.screen.gone(self.child.said)
             return False
         return True
 
@@ -346,29 +342,29 @@ class DemoRunner:
         """Send a step's message. Returns its line, and the request to wait for if it is one."""
         line, request = self._lesson_run.message(step)
         if line:
-            self._child.transport.send(line)
+            self.child.transport.send(line)
         return line, request
 
     def _settle(self, step: DemoStep, request: Message) -> bool:
         """Wait for an answer and show what became of it. False when that ends the connection."""
         if step.example is not None and step.passes.answer != NOTHING:
-            if self._screen.by_hand:
+            if self.screen.by_hand:
                 self._wait_for_the_files(request)
-            self._screen.invite(step, request)
+            self.screen.invite(step, request)
         answer = self._answer_to(request, step)
-        self._screen.notes(within=_NOTES_WITHIN)
+        self.screen.notes(within=_NOTES_WITHIN)
         if answer is not None:
-            self._screen.answered(answer)
+            self.screen.answered(answer)
         understood = isinstance(answer, Answered) and answer.message.kind is Kind.RESULT
         if request.method == "initialize" and not understood:
-            self._screen.not_connected()
+            self.screen.not_connected()
             return False
         return self._list_again()
 
     def _wait_for_the_files(self, request: Message) -> None:
         """Wait until `in.txt` has the request: the server does not take an answer before that."""
         until = time.monotonic() + _VISIBLE_WITHIN
-        folder = self._screen.folder
+        folder = self.screen.folder
         while folder is not None and time.monotonic() < until:
             with contextlib.suppress(OSError):
                 if request.raw in (folder / "in.txt").read_text(encoding="utf-8"):
@@ -382,7 +378,7 @@ class DemoRunner:
         self._tools_changed = False
         heard, again = self._lesson_run.heard, list_again(spoken_language())
         line, request = self._send(again)
-        self._screen.step("+", again, line, self._child.posted() if line else None)
+        self.screen.step("+", again, line, self.child.posted() if line else None)
         goes_on = request is None or self._settle(again, request)
         self._lesson_run.heard = heard
         return goes_on
@@ -391,18 +387,18 @@ class DemoRunner:
         """Wait for the answer to the open request. Return None if the host gave up."""
         deadline = time.monotonic() + step.timeout if step.timeout else math.inf
         while (left := deadline - time.monotonic()) > 0:
-            line = self._child.receive(min(LOOK_EVERY, left))
+            line = self.child.receive(min(LOOK_EVERY, left))
             if isinstance(line, IncomingResponse):
-                self._screen.responded(line)
+                self.screen.responded(line)
                 continue
             if isinstance(line, StopError):
-                self._screen.show_unanswered(line)
+                self.screen.show_unanswered(line)
                 self._host.give_up(request, 0)
                 return None
             if line is None:
-                self._screen.complaint()
+                self.screen.complaint()
                 continue
-            self._screen.heard(line)
+            self.screen.heard(line)
             for reaction in self._host.take(line):
                 self._lesson_run.heard.append(reaction)
                 if isinstance(reaction, (Answered, Failed)):
@@ -417,14 +413,14 @@ class DemoRunner:
         match reaction:
             case Ignored():
                 in_vain = reaction.is_in_vain
-                self._screen.ignored(reaction, GIVES_UP_AFTER if in_vain else 0)
+                self.screen.ignored(reaction, GIVES_UP_AFTER if in_vain else 0)
                 return in_vain
             case WasAsked(message, line):
-                self._child.transport.send(line)
-                self._screen.was_asked(message, line)
+                self.child.transport.send(line)
+                self.screen.was_asked(message, line)
             case Noticed(message):
                 self._tools_changed |= message.method == "notifications/tools/list_changed"
-                self._screen.noticed(message)
+                self.screen.noticed(message)
             case _:
                 pass
         return False
@@ -432,8 +428,8 @@ class DemoRunner:
     def _give_up(self, request: Message, seconds: float) -> None:
         line = self._host.give_up(request, seconds)
         if line is not None:
-            self._child.transport.send(line)
-        self._screen.gave_up(request, seconds, line or "")
+            self.child.transport.send(line)
+        self.screen.gave_up(request, seconds, line or "")
 
 
 def pasted(text: str, file: str, platform: str = sys.platform) -> str:

@@ -141,26 +141,21 @@ class Cancelled:
     reason: str
 
 
+@dataclass(eq=False, kw_only=True)
 class HoldPolicy:
-    """The patterns and rules that are in force, and what must be known to follow them."""
+    """The patterns and rules that are in force, and what must be known to follow them.
 
-    def __init__(
-        self,
-        *,
-        record: Callable[[Held | NotTaken], object],
-        keep: Callable[[Held | NotTaken | Cancelled], object],
-        passed: Callable[[], ConversationState] = ConversationState,
-    ) -> None:
-        """Let everything pass until told otherwise.
+    `record` notes a held line, `keep` takes it; both are called in a pump's thread. `passed` says
+    what was heard of the lines that passed without a question. At first, everything passes.
+    """
 
-        `record` notes a held line, `keep` takes it; both are called in a pump's thread. `passed`
-        says what was heard of the lines that passed without a question.
-        """
-        self._record = record
-        self._keep = keep
+    record: Callable[[Held | NotTaken], object]
+    keep: Callable[[Held | NotTaken | Cancelled], object]
+    passed: Callable[[], ConversationState] = ConversationState
+
+    def __post_init__(self) -> None:
         self._unread: frozenset[Direction] = frozenset()
         """The sides whose lines are held when they are not understood."""
-        self._passed = passed
         self._lock = threading.Lock()
         self._patterns: tuple[Pattern, ...] = ()
         self._allowed: tuple[AllowPattern, ...] = ()
@@ -205,7 +200,7 @@ class HoldPolicy:
         if any(entry.action is not EntryAction.FORWARD for entry in entries):
             self._unread |= {Direction.IN}
         if self.closed and not was_closed:
-            self._conversation = self._passed()
+            self._conversation = self.passed()
 
     def settled(self, held: Held, *, went_on: bool) -> None:
         """Hold a line no more. A request that never went on is forgotten: no answer will come."""
@@ -238,8 +233,8 @@ class HoldPolicy:
             self._see()
             if held is None:
                 return True
-            self._record(held)
-        self._keep(held)
+            self.record(held)
+        self.keep(held)
         return False
 
     def holds_unread(self, direction: Direction) -> bool:
@@ -252,8 +247,8 @@ class HoldPolicy:
             refused = NotTaken(self._held, direction, cut)
             self._use_up(direction)
             self._see()
-            self._record(refused)
-        self._keep(refused)
+            self.record(refused)
+        self.keep(refused)
 
     def _use_up(self, direction: Direction) -> None:
         """Hold one message less of those that `next` holds."""
@@ -360,7 +355,7 @@ class HoldPolicy:
             return
         number = self._held_requests.pop(observed.request.number, 0)
         if number:
-            self._keep(Cancelled(number, text_at(observed.message.params, "reason")))
+            self.keep(Cancelled(number, text_at(observed.message.params, "reason")))
 
 
 def _asks(observed: ObservedMessage | None) -> tuple[Exchange, ...]:

@@ -13,6 +13,7 @@ import json
 import logging
 import os
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, assert_never
 
 from humanmcp.host.conversation import (
@@ -59,6 +60,7 @@ def _hidden_from_library(prefix: str, *, is_home: bool) -> Iterator[None]:
         os.environ.update(hidden)
 
 
+@dataclass(eq=False)
 class ServiceModel(ABC):
     """One model of a service, by its name there, asked through its client library."""
 
@@ -68,29 +70,22 @@ class ServiceModel(ABC):
     busy: ClassVar[tuple[int, ...]]
     """The statuses that mean that the service has no room. A rate limit does not."""
 
-    def __init__(
-        self,
-        name: str,
-        key: ApiKey | None,
-        base_url: str,
-        *,
-        is_home: bool = False,
-        max_tokens: int = 0,
-    ) -> None:
-        """Prepare. The library's own retries are off: the host retries, and tells.
+    name: str
+    key: ApiKey | None
+    base_url: str
+    _: KW_ONLY
+    is_home: bool = False
+    """Whether the address is the service's own, or the one that the environment names."""
+    max_tokens: int = 0
+    """0 where nothing is said of them."""
 
-        `is_home` says that the address is the service's own, or the one that the environment names.
-        `max_tokens` is 0 where nothing is said of them.
-        """
-        self.name = name
-        self.key = key
-        self._is_home = is_home
-        self._max_tokens = max_tokens
+    def __post_init__(self) -> None:
+        """Prepare. The library's own retries are off: the host retries, and tells."""
         self._library: Any = importlib.import_module(self.library)  # an extra: `humanmcp[host]`
         make = getattr(self._library, self.client)
-        with _hidden_from_library(f"{self.library.upper()}_", is_home=is_home):
-            secret = key.secret if key else NO_KEY
-            self._client = make(api_key=secret, base_url=base_url, max_retries=0)
+        with _hidden_from_library(f"{self.library.upper()}_", is_home=self.is_home):
+            secret = self.key.secret if self.key else NO_KEY
+            self._client = make(api_key=secret, base_url=self.base_url, max_retries=0)
 
     def close(self) -> None:
         self._client.close()
@@ -131,10 +126,10 @@ class OpenAIModel(ServiceModel):
 
     def _ask(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         more: dict[str, Any] = {"tools": [_tool(tool) for tool in tools]} if tools else {}
-        if self._max_tokens:
+        if self.max_tokens:
             # OpenAI renamed it; what speaks like OpenAI mostly knows the old name only.
-            limit = "max_completion_tokens" if self._is_home else "max_tokens"
-            more[limit] = self._max_tokens
+            limit = "max_completion_tokens" if self.is_home else "max_tokens"
+            more[limit] = self.max_tokens
         with self._client.chat.completions.create(
             model=self.name, messages=openai_messages(history), stream=True, **more
         ) as stream:
@@ -241,7 +236,7 @@ class AnthropicModel(ServiceModel):
             more["system"] = system
         with self._client.messages.stream(
             model=self.name,
-            max_tokens=self._max_tokens or MAX_TOKENS,
+            max_tokens=self.max_tokens or MAX_TOKENS,
             messages=anthropic_messages(history),
             **more,
         ) as stream:
