@@ -15,6 +15,9 @@ from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 
+LONG_AFTER = 1000
+"""Milliseconds, more than a browser waits with what was typed before it tells the desk."""
+
 
 def test_a_tool_with_an_argument_is_made_by_keys_and_no_json(host: Serving, opened: Opened) -> None:
     """From the waiting `tools/list` to its answer: names, what they mean, two chords."""
@@ -102,6 +105,37 @@ def test_what_is_typed_in_the_designer_comes_back_without_the_desk(opened: Opene
     page.reload()
     expect(page.locator("main [name=name]")).to_have_value("forecast")
     page.unroute_all()
+
+
+def test_the_desk_is_not_told_of_a_form_before_it_has_what_was_typed(opened: Opened) -> None:
+    """A slow desk draws a form again later than the browser saves what it has."""
+    page = opened(request("tools/list", token="10"))
+    page.locator("#design").click()
+    page.wait_for_url("**/server/entry?*")
+    told: list[str] = []
+    held: list[Route] = []
+
+    def tell(route: Route) -> None:
+        draft = json.loads(route.request.post_data or "")
+        told.append(draft["fields"]["name"])
+        route.abort()
+
+    page.route("**/api/drafts?*", tell)
+    page.clock.install()
+    page.reload()
+    name = page.locator("main [name=name]")
+    name.fill("forecast")
+    page.route("**/server/entry", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    with page.expect_request("**/server/entry"):
+        page.reload()
+    page.clock.run_for(LONG_AFTER)
+    held.pop().continue_()
+    expect(page.locator("#restored")).to_be_visible()
+    expect(name).to_have_value("forecast")
+    before = len(told)
+    page.clock.run_for(LONG_AFTER)
+    until(lambda: page.evaluate("1") and len(told) > before, "the desk is told")
+    assert set(told) == {"forecast"}
 
 
 def test_what_is_typed_in_the_designer_comes_back(opened: Opened) -> None:

@@ -71,6 +71,7 @@ async function open(form) {
   } else if (kept) {
     store.restore(kept.fields);
   }
+  if (store.newer) store.pause.soon(); // not before: what is typed is in the form now
   stores.set(form, store);
   form.addEventListener("input", () => store.typedIn());
 }
@@ -105,7 +106,6 @@ class FormStore extends DraftStore {
     this.line = make("span", { class: "saved-at", role: "status" });
     /** @type {typeof this.recordNow | null} of a form that was closed: what is disabled is in none */
     this.last = null;
-    if (this.newer) this.pause.soon();
   }
 
   // Fields that a person can see; a hidden one belongs to the page.
