@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.seats import INITIALIZE, Window, call, decided, outcome, until_keys_act
 from tests.support.desk_process import Desking
@@ -85,6 +85,28 @@ def test_words_of_a_denial_come_back(
     assert decided(host) == {"behavior": "deny", "message": "not on a Friday!"}
     expect(page.locator(".approval pre")).to_have_text("pwd")
     expect(reason).to_have_value("")
+    assert not list((desk.home / "forms").rglob("*.json"))
+
+
+def test_words_are_sent_after_their_draft(
+    desk: Desking, host: Serving, window: Callable[..., Window]
+) -> None:
+    """A draft that arrives after its form would stay, as words that nobody sent."""
+    asks(host, "14", "ls")
+    page = opened(window, "ls")
+    held: list[Route] = []
+    sent: list[str] = []
+    page.route("**/api/drafts?*", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    with page.expect_request("**/api/drafts?*"):
+        page.locator("#reason").fill("not on a Friday")
+    page.on("request", lambda one: sent.append(one.url) if one.method == "POST" else None)
+    page.locator("#deny").click()
+    page.evaluate("1")
+    assert not sent
+    with page.expect_request(lambda one: one.method == "POST"):
+        held.pop().continue_()
+    assert decided(host) == {"behavior": "deny", "message": "not on a Friday"}
+    expect(page.locator(".approval pre")).to_have_count(0)
     assert not list((desk.home / "forms").rglob("*.json"))
 
 

@@ -21,6 +21,8 @@ export class DraftStore {
     this.known = Date.parse(at) || 0;
     this.sent = ""; // last, to the desk
     this.closed = false;
+    /** @type {Promise<{at: string}> | null} */
+    this.underWay = null;
     this.pause = new Pause(SAVE_AFTER, () => this.save());
   }
 
@@ -63,7 +65,8 @@ export class DraftStore {
     this.pause.stop();
     const text = this.sent = this.record.text;
     try {
-      const { at } = await this.send();
+      this.underWay = this.send();
+      const { at } = await this.underWay;
       if (this.closed || text !== this.record.text) return;
       this.keepHere(Date.parse(at));
       this.show("saved");
@@ -73,6 +76,12 @@ export class DraftStore {
       if (!(error instanceof Refused)) this.pause.soon(AGAIN_AFTER);
     }
   });
+
+  // What is sent to the desk after this arrives last.
+  async settle() {
+    this.pause.stop();
+    await this.underWay?.catch(() => {});
+  }
 
   stop() {
     this.pause.stop();

@@ -151,9 +151,9 @@ class FormStore extends DraftStore {
 
   // Nothing is left of it.
   async drop() {
-    this.pause.stop();
     localStorage.removeItem(this.name);
     this.show("");
+    await this.settle();
     await call(`/api/drafts?${new URLSearchParams({ key: this.key })}`, { fields: {} }).catch(() => {});
   }
 
@@ -227,6 +227,7 @@ async function send(form, submitter, go, missed) {
   for (const one of all(".not-sent")) one.remove();
   const slow = setTimeout(() => tell("form.silent"), SLOW);
   const body = new URLSearchParams(/** @type {any} */ (new FormData(form, submitter)));
+  await store?.settle();
   const { reached, status, page, location: address, taken } = await postForm(form.action, body, store?.key ?? "");
   clearTimeout(slow);
   if (!address) sending = null; // else until another page is there
