@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import logging
 import mimetypes
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -133,12 +133,11 @@ def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
     app.state.desk = desk
     app.router.route_class = DeskRoute
     app.add_middleware(SentForms, desk=desk)
-    for router in routers:
-        app.include_router(router)
-    files = StaticFiles(web_folder() / "static")
+    files = static_files(web_folder() / "static")
     for address in ("/static/~{kept}/{name:path}", "/static/{name:path}"):
         app.add_api_route(address, files.serve, methods=["GET"])
     app.add_api_route("/favicon.ico", files.favicon, methods=["GET"])
+    app.router.routes += [route for router in routers for route in router.routes]
     return app
 
 
@@ -270,6 +269,10 @@ class StaticFiles:
     async def favicon(self, request: Request) -> Response:
         """Return the icon, for browsers that ask for it before they read the page."""
         return await self.serve(request, "icon-0.svg")
+
+
+static_files: Final = cache(StaticFiles)
+"""Return the static files of a folder; a process packs them once."""
 
 
 def _icon(count: int) -> str:
