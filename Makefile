@@ -25,6 +25,10 @@ PYTEST ?=
 SPECIFICATION := $(CURDIR)/build/specification
 export HUMANMCP_SPECIFICATION ?= $(wildcard $(SPECIFICATION))
 
+# Tests start our programs hundreds of times: what Python compiles is kept, whatever the environment
+# says, and so is what pytest makes of a test.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test fresh check specification bench docs site hosts screenshots dist wheelhouse mcpb node browser programs editor clean
 
