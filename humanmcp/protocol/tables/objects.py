@@ -206,38 +206,32 @@ the current status, identical to what `tasks/get` would have returned at that mo
 https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md
 """
 
+_BELONGS_TO: Final[Mapping[str, Member]] = {
+    META_SUBSCRIPTION: may(TOKEN, since=R2026_07),
+    META_RELATED_TASK: may("RelatedTask", since=R2025_11, until=R2025_11),
+}
+"""The members of `_meta` that name the subscription or the task of a message."""
+
+
+def _meta(members: Mapping[str, Member]) -> Shape:
+    return Shape(members, open=True, names="meta key")
+
+
 SHAPES: Final[Mapping[str, Shape]] = {
     # -- common objects -----------------------------------------------------------------------
     ANY_OBJECT: loose(),
-    "Meta": Shape({}, open=True, names="meta key"),
-    "ResultMeta": Shape(
-        {
-            META_SERVER: may("Implementation", since=R2026_07),
-            META_SUBSCRIPTION: may(TOKEN, since=R2026_07),
-            META_RELATED_TASK: may("RelatedTask", since=R2025_11, until=R2025_11),
-        },
-        open=True,
-        names="meta key",
-    ),
-    "RequestMeta": Shape(
+    "Meta": _meta({}),
+    "ResultMeta": _meta({META_SERVER: may("Implementation", since=R2026_07), **_BELONGS_TO}),
+    "RequestMeta": _meta(
         {
             "progressToken": may(TOKEN),
             META_VERSION: must(TEXT, since=R2026_07, example=R2026_07),
             META_CAPABILITIES: must("ClientCapabilities", since=R2026_07, example={}),
             META_CLIENT: may("Implementation", since=R2026_07),
             META_LOG_LEVEL: may(LOG_LEVEL, since=R2026_07),
-        },
-        open=True,
-        names="meta key",
+        }
     ),
-    "NoticeMeta": Shape(
-        {
-            META_SUBSCRIPTION: may(TOKEN, since=R2026_07),
-            META_RELATED_TASK: may("RelatedTask", since=R2025_11, until=R2025_11),
-        },
-        open=True,
-        names="meta key",
-    ),
+    "NoticeMeta": _meta(_BELONGS_TO),
     "RelatedTask": shape(taskId=must(TEXT)),
     "Implementation": shape(
         name=must(TEXT, example="humanmcp"),
@@ -284,8 +278,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "ResourcesCapability": shape(
         subscribe=may(TRUTH, example=True), listChanged=may(TRUTH, example=True)
     ),
-    "ServerTasks": Shape(
-        {"list": may(ANY_OBJECT), "cancel": may(ANY_OBJECT), "requests": may("ServerTaskRequests")}
+    "ServerTasks": shape(
+        list=may(ANY_OBJECT), cancel=may(ANY_OBJECT), requests=may("ServerTaskRequests")
     ),
     "ServerTaskRequests": shape(tools=may("ToolTasks")),
     "ToolTasks": shape(call=may(ANY_OBJECT)),
@@ -308,9 +302,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "ElicitationCapability": loose(
         form=may(ANY_OBJECT, since=R2025_11), url=may(ANY_OBJECT, since=R2025_11)
     ),
-    "ClientTasks": Shape(
-        {"list": may(ANY_OBJECT), "cancel": may(ANY_OBJECT), "requests": may(ANY_OBJECT)}
-    ),
+    "ClientTasks": shape(list=may(ANY_OBJECT), cancel=may(ANY_OBJECT), requests=may(ANY_OBJECT)),
     "EmptyResult": Shape(
         {"resultType": must(TEXT, since=R2026_07, example="complete"), "_meta": may("ResultMeta")},
         closed=True,
@@ -457,9 +449,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         hasMore=may(TRUTH),
     ),
     # -- requests to the client ------------------------------------------------------------------
-    "ListRootsResult": Shape(
-        {"roots": must(ListOf("Root"), example=[]), "_meta": may("ResultMeta")}
-    ),
+    "ListRootsResult": shape(roots=must(ListOf("Root"), example=[]), _meta=may("ResultMeta")),
     "Root": shape(
         uri=must(Text("file uri"), example="file:///home/me"), name=may(TEXT), _meta=META
     ),
@@ -497,27 +487,23 @@ SHAPES: Final[Mapping[str, Shape]] = {
         isError=may(TRUTH),
         _meta=META,
     ),
-    "CreateMessageResult": Shape(
-        {
-            "role": must(ROLE, example="assistant"),
-            "content": must(OneOrMany(SAMPLED, R2025_11, SAMPLED)),
-            "model": must(TEXT, example="a person"),
-            "stopReason": may(TEXT, example="endTurn"),
-            "_meta": may("ResultMeta"),
-        }
+    "CreateMessageResult": shape(
+        role=must(ROLE, example="assistant"),
+        content=must(OneOrMany(SAMPLED, R2025_11, SAMPLED)),
+        model=must(TEXT, example="a person"),
+        stopReason=may(TEXT, example="endTurn"),
+        _meta=may("ResultMeta"),
     ),
     "FormParams": params(
         **_FORM,
         task=_WISH,
     ),
-    "UrlParams": Shape(
-        {
-            **_URL,
-            "elicitationId": must(TEXT, until=R2025_11, example="e-1"),
-            "task": may("TaskWish", until=R2025_11),
-            "_meta": may("RequestMeta"),
-        },
+    "UrlParams": shape(
         R2025_11,
+        **_URL,
+        elicitationId=must(TEXT, until=R2025_11, example="e-1"),
+        task=may("TaskWish", until=R2025_11),
+        _meta=may("RequestMeta"),
     ),
     "FormSchema": Shape(
         {
@@ -561,12 +547,10 @@ SHAPES: Final[Mapping[str, Shape]] = {
         any_of=("enum", "anyOf"),
     ),
     "TitledChoice": loose(R2025_11, const=must(TEXT, example="…"), title=must(TEXT, example="…")),
-    "ElicitResult": Shape(
-        {
-            "action": must(OneOf(("accept", "decline", "cancel"))),
-            "content": may(MapOf(Text("one answer")), then=(R2025_11, MapOf(Text("answer")))),
-            "_meta": may("ResultMeta"),
-        }
+    "ElicitResult": shape(
+        action=must(OneOf(("accept", "decline", "cancel"))),
+        content=may(MapOf(Text("one answer")), then=(R2025_11, MapOf(Text("answer")))),
+        _meta=may("ResultMeta"),
     ),
     # -- `input_required` (2026-07-28) -------------------------------------------------------------
     "InputRequiredResult": result(
@@ -594,11 +578,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
         # Of the extension for tasks.
         taskIds=may(ListOf(TEXT)),
     ),
-    "ListenResult": Shape(
-        {
-            "resultType": must(TEXT, since=R2026_07, example="complete"),
-            "_meta": must("ListenMeta"),
-        }
+    "ListenResult": shape(
+        resultType=must(TEXT, since=R2026_07, example="complete"), _meta=must("ListenMeta")
     ),
     "ListenMeta": Shape(
         {META_SUBSCRIPTION: must(TOKEN, example=1), META_SERVER: may("Implementation")}, open=True
@@ -608,7 +589,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "TaskParams": params(taskId=must(TEXT)),
     "TaskUpdateParams": params(taskId=must(TEXT), inputResponses=must(MapOf(ANY_OBJECT))),
     "Task": Shape(_TASK, R2025_11),
-    "CreateTaskResult": Shape({"task": must("Task"), "_meta": may("ResultMeta")}, R2025_11),
+    "CreateTaskResult": shape(R2025_11, task=must("Task"), _meta=may("ResultMeta")),
     "TaskResult": result(**_TASK),
     "TaskStateResult": result(**_TASK_STATE, requestState=may(TEXT, since=R2026_07)),
     "TaskListResult": result(tasks=must(ListOf("Task"), example=[]), nextCursor=may(TEXT)),
