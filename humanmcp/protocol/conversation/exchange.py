@@ -49,14 +49,12 @@ class Stage(enum.StrEnum):
 
 
 _STATES: Final[Mapping[Stage, ExchangeState]] = {
-    Stage.PENDING: ExchangeState.PENDING,
+    **{Stage(state.value): state for state in ExchangeState},
     Stage.SUBSCRIBED: ExchangeState.PENDING,
     Stage.AWAITING_RETRY: ExchangeState.PENDING,
     Stage.PARKED: ExchangeState.ANSWERED,
-    Stage.ANSWERED: ExchangeState.ANSWERED,
-    Stage.CANCELLED: ExchangeState.CANCELLED,
-    Stage.ABANDONED: ExchangeState.ABANDONED,
 }
+"""The state that people see at each stage: of the same name, except for three."""
 
 
 class Transition(enum.Enum):
