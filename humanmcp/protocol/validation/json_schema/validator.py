@@ -374,22 +374,6 @@ _OTHERWISE: Final[Mapping[str, str]] = {
 """Keywords whose errors the library reports under another name; "" if we have no sentence."""
 
 
-def _plain(_error: Any, _schema: Json) -> Fillings:
-    return {}
-
-
-def _limit(error: Any, _schema: Json) -> Fillings:
-    return {"limit": quoted(error.kind.value)}
-
-
-def _count(error: Any, _schema: Json) -> Fillings:
-    return {"limit": quoted(error.kind.value), "count": str(len(error.instance))}
-
-
-def _text(error: Any, _schema: Json) -> Fillings:
-    return {"limit": shown(error.kind.value)}
-
-
 def _type(error: Any, schema: Json) -> Fillings:
     typed = _broken(error, schema)  # in the order of the schema
     return {"limit": ", ".join(typed if isinstance(typed, list) else error.kind.types)}
@@ -405,10 +389,6 @@ def _missing(error: Any, schema: Json) -> Fillings:
     if not isinstance(needed, list):
         return _named([error.kind.property])
     return _named(name for name in needed if name not in error.instance)
-
-
-def _extra(error: Any, _schema: Json) -> Fillings:
-    return _named(error.kind.unexpected)
 
 
 def _depends(error: Any, schema: Json) -> Fillings:
@@ -441,11 +421,14 @@ _TELLERS: Final[Mapping[str, Callable[[Any, Json], Fillings]]] = {
     "type": _type,
     "required": _missing,
     "enum": _choices,
-    **dict.fromkeys(("const", *_LIMITS), _limit),
-    "additionalProperties": _extra,
-    **dict.fromkeys(_COUNTED, _count),
-    **dict.fromkeys(("pattern", "format"), _text),
-    **dict.fromkeys(("uniqueItems", "contains", "anyOf", "not", "false"), _plain),
+    **dict.fromkeys(("const", *_LIMITS), lambda error, _: {"limit": quoted(error.kind.value)}),
+    "additionalProperties": lambda error, _: _named(error.kind.unexpected),
+    **dict.fromkeys(
+        _COUNTED,
+        lambda error, _: {"limit": quoted(error.kind.value), "count": str(len(error.instance))},
+    ),
+    **dict.fromkeys(("pattern", "format"), lambda error, _: {"limit": shown(error.kind.value)}),
+    **dict.fromkeys(("uniqueItems", "contains", "anyOf", "not", "false"), lambda *_: {}),
     "dependentRequired": _depends,
     "oneOf": _one_of,
 }
