@@ -325,17 +325,9 @@ class McpSession:
     ) -> Sent:
         self.state.answer(self._peer, exchange.number, own)
         done = self._finish(exchange, step)
-        superseded, completed = self._supersede(done)
+        others = self._supersede(done)
         line = self._leave_batch(done, own)
-        return Sent(
-            done,
-            line,
-            own,
-            verdict,
-            deliberate=not verdict.sendable,
-            superseded=superseded,
-            completed_batches=completed,
-        )
+        return Sent(done, line, own, verdict, not verdict.sendable, *others)
 
     def _supersede(self, done: Exchange) -> tuple[tuple[Exchange, ...], tuple[LineReady, ...]]:
         """End the other requests with the id that was just answered.
