@@ -209,10 +209,10 @@ def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, 
         return TextForm.RESULT, _initialize(exchange, book)
     if method == DISCOVER:
         return _discover(book)
-    lists = lists_of(book, version)
-    if method in lists:
-        return TextForm.RESULT, with_result_envelope(lists[method], method, version, book)
-    return None
+    if methods.of(method) not in methods.LISTS:
+        return None
+    listed = lists_of(book, version)[method]
+    return TextForm.RESULT, with_result_envelope(listed, method, version, book)
 
 
 def _initialize(exchange: Exchange, book: Book) -> Mapping[str, Any]:
