@@ -25,7 +25,7 @@ from humanmcp.protocol.validation import rules
 from humanmcp.protocol.validation.envelope import judge_envelope, remarking, version_member
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import judge_result, one_each
-from humanmcp.protocol.validation.rules.elicitation import declares_more
+from humanmcp.protocol.validation.rules.capabilities import declares_more
 from humanmcp.protocol.validation.rules.registry import RuleSet
 from humanmcp.protocol.validation.shape_checker import judge
 

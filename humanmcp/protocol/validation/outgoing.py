@@ -34,10 +34,8 @@ from humanmcp.protocol.tables.methods import CANCELLED, LOG, PROGRESS
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.envelope import judge_error, judging, misspelt, version_member
 from humanmcp.protocol.validation.results import one_each
-from humanmcp.protocol.validation.rules.elicitation import (
-    declares_more,
-    tool_results_of_turns,
-)
+from humanmcp.protocol.validation.rules.capabilities import declares_more
+from humanmcp.protocol.validation.rules.elicitation import tool_results_of_turns
 from humanmcp.protocol.validation.rules.registry import RuleSet
 from humanmcp.protocol.validation.rules.tools import unwritten
 from humanmcp.protocol.validation.secret_shapes import warn_of_secrets

@@ -36,6 +36,7 @@ from humanmcp.protocol.tables.objects import CONTENT, SHAPES
 from humanmcp.protocol.tables.types import ListOf
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import rules
+from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def judge_result(
     misplaced = _misplaced(exchange, value, negotiated)
     if misplaced is not None:
         return [misplaced]
-    found = rules.judge(rules.JudgedAnswer(exchange, value, negotiated))
+    found = rules.judge(JudgedAnswer(exchange, value, negotiated))
     method = methods.of(exchange.method)
     kind = method.result
     if not method.is_in(exchange.version):

@@ -1,51 +1,25 @@
-"""Rules for requests to the user: the capabilities of the client, and valid answers."""
+"""Rules for the answers of a user or a model to the requests of a server."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.state import by_name, declared_by
+from humanmcp.protocol.conversation.state import by_name
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, delete, quoted, replace_with, shown
 from humanmcp.protocol.json.spelling import alike
 from humanmcp.protocol.json.tree import array_at, follow, objects_at
-from humanmcp.protocol.tables import methods, schemas
+from humanmcp.protocol.tables import schemas
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.rules.registry import rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.problem import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.validation.rules.registry import JudgedAnswer
-
-
-def declares_more(negotiated: NegotiatedState) -> bool:
-    """Return True if one side declares an extension or an experiment, which MCP does not define."""
-    sides = (negotiated.server_capabilities or {}, negotiated.client_capabilities)
-    return any(one.get("experimental") or one.get("extensions") for one in sides)
-
-
-@rule(*(one.name for one in methods.REQUESTS.values() if one.asks_back))
-def declared_by_client(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """Check that this request's client declared what the server asks for.
-
-    https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
-    """
-    requests = answer.value.get("inputRequests")
-    if not isinstance(requests, dict) or not answer.asks_back:
-        return
-    declared = declared_by(answer.exchange, answer.negotiated)
-    for name, request in requests.items():
-        method = request.get("method") if isinstance(request, dict) else None
-        if not isinstance(method, str):
-            continue
-        missing = methods.undeclared(method, request.get("params"), declared)
-        if missing:
-            at = answer.at("inputRequests", name, "method")
-            yield kinds.undeclared_input_request(at, capability=missing)
 
 
 @rule("elicitation/create")

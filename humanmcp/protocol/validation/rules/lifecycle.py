@@ -29,24 +29,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 
 
-@rule()
-def declared_capability(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """Check that the server declared the capability.
-
-    "Both parties MUST: […] Only use capabilities that were successfully negotiated"
-    https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
-    """
-    capabilities, method = answer.negotiated.server_capabilities, answer.exchange.method
-    if capabilities is None:
-        return
-    record = methods.of(method)
-    capability = record.capability if record.to_server else ""
-    if not capability or capability in capabilities:
-        return
-    if capability != "completions" or features(answer.exchange.version).completions:
-        yield kinds.undeclared_capability(answer.path, capability=capability, method=shown(method))
-
-
 @rule("initialize")
 def agreed_version(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Check that the version is the requested one, or another existing one.

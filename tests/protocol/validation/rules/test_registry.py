@@ -9,7 +9,7 @@ from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, rename_to
 from humanmcp.protocol.validation import outgoing
-from humanmcp.protocol.validation.rules import elicitation, lifecycle, registry, tools
+from humanmcp.protocol.validation.rules import capabilities, lifecycle, registry, tools
 from humanmcp.protocol.validation.rules.registry import JudgedAnswer, Rule, judge, judge_error, rule
 from tests.support.verdicts import R2024, R2025, R2026, asked, check, codes, stating
 
@@ -37,9 +37,9 @@ def told(
 def test_what_was_not_declared_is_told_whatever_is_answered() -> None:
     """A server that offers prompts only has no tools."""
     offered = NegotiatedState(server_capabilities={"prompts": {}})
-    assert told(lifecycle.declared_capability, "tools/list", {}, offered) == ["M05 /result"]
-    assert told(lifecycle.declared_capability, "prompts/list", {}, offered) == []
-    assert told(lifecycle.declared_capability, "tools/list", {}) == []
+    assert told(capabilities.declared_capability, "tools/list", {}, offered) == ["M05 /result"]
+    assert told(capabilities.declared_capability, "prompts/list", {}, offered) == []
+    assert told(capabilities.declared_capability, "tools/list", {}) == []
 
 
 def test_templates_are_told_apart_by_their_address() -> None:
@@ -54,7 +54,7 @@ def test_a_question_back_is_judged_as_one() -> None:
     """Its capability counts, and that it has no contents does not."""
     question = {"method": "roots/list"}
     asks = {"resultType": "input_required", "inputRequests": {"a": question}, "contents": []}
-    found = told(elicitation.declared_by_client, "resources/read", asks)
+    found = told(capabilities.declared_by_client, "resources/read", asks)
     assert found == ["M57 /result/inputRequests/a/method"]
     assert told(tools.something_read, "resources/read", asks) == []
 
@@ -111,7 +111,7 @@ def test_only_what_the_version_declares_must_be_declared(
     assert [
         f"{one.code} /{'/'.join(map(str, one.path))} "
         + " ".join(f"{name}={said}" for name, said in one.detail)
-        for one in lifecycle.declared_capability(judged)
+        for one in capabilities.declared_capability(judged)
     ] == found
 
 
