@@ -48,7 +48,7 @@ from humanmcp.protocol.session import judge_reply
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.methods import DISCOVER
 from humanmcp.protocol.validation.addressing import addressed, id_of, kind_typed
-from humanmcp.protocol.validation.envelope import failure
+from humanmcp.protocol.validation.crash_guard import failure
 from humanmcp.server.journal import BY_US, PARKED, QUIET
 from humanmcp.server.moments import LEFT_TO_A_PERSON
 from humanmcp.server.waiting import DueAction, PendingTimers

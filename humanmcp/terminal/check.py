@@ -54,7 +54,7 @@ from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.repair.reading import decode_file
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation.captures import decode_lines, read_capture
-from humanmcp.protocol.validation.envelope import failed
+from humanmcp.protocol.validation.crash_guard import failed
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
     Judged,

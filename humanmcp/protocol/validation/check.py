@@ -41,7 +41,8 @@ from humanmcp.protocol.repair.reading import (
 )
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.validation import rules
-from humanmcp.protocol.validation.envelope import is_bare, judge_envelope, judge_error, judging
+from humanmcp.protocol.validation.crash_guard import judging
+from humanmcp.protocol.validation.envelope import is_bare, judge_envelope, judge_error
 from humanmcp.protocol.validation.incoming import remarks, review, same_id
 from humanmcp.protocol.validation.outgoing import check_outgoing
 from humanmcp.protocol.validation.results import (

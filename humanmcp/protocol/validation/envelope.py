@@ -6,11 +6,9 @@ answer must have, but nothing about results.
 
 from __future__ import annotations
 
-from functools import wraps
-from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics import kinds
-from humanmcp.protocol.diagnostics.model import Severity, Verdict
 from humanmcp.protocol.diagnostics.problem import (
     FixAction,
     FixKind,
@@ -25,16 +23,15 @@ from humanmcp.protocol.diagnostics.problem import (
     unwrap,
     wrap,
 )
-from humanmcp.protocol.json.jsonrpc import as_json, json_type, wire_line
+from humanmcp.protocol.json.jsonrpc import as_json, json_type
 from humanmcp.protocol.json.spelling import alike, half_width
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.rules.registry import RuleSet
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Collection, Iterable
 
-    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.diagnostics.problem import Path, ProblemKind
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, RequestId
 
@@ -296,54 +293,3 @@ def _judge_number(code: int, error: JsonObject, version: str, path: Path) -> lis
         return [] if own else [reserved]
     instead = RETIRED_2026.get(code)
     return [reserved._replace(fix=replace_with(at, instead) if instead else None)]
-
-
-Given = ParamSpec("Given")
-
-FAILED: Final = kinds.check_failed.code
-"""The code of the problem that the check itself failed."""
-
-
-def failure(error: BaseException, severity: Severity = Severity.ERROR) -> Diagnostic:
-    """Return the problem that the check itself failed; the text is not the cause."""
-    why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return kinds.check_failed(why=shown(why)).without_fix(severity).unplaced()
-
-
-def failed(text: str, error: BaseException) -> Verdict:
-    """Return the verdict on a text that could not be checked.
-
-    It blocks sending, because nothing is known about the text; **Send anyway** sends it unchanged.
-    """
-    return Verdict(text, None, wire_line(text), (failure(error),))
-
-
-def judging(text_at: int) -> Callable[[Callable[Given, Verdict]], Callable[Given, Verdict]]:
-    """Decorate a check so that it never raises; `text_at` is the index of its text argument."""
-
-    def of(judge: Callable[Given, Verdict]) -> Callable[Given, Verdict]:
-        @wraps(judge)
-        def judged(*args: Given.args, **kwargs: Given.kwargs) -> Verdict:
-            try:
-                return judge(*args, **kwargs)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the text is kept and told
-                return failed(str(args[text_at]), error)
-
-        return judged
-
-    return of
-
-
-def remarking(
-    remark: Callable[Given, tuple[Diagnostic, ...]],
-) -> Callable[Given, tuple[Diagnostic, ...]]:
-    """Decorate a check of a peer's message so that it never raises."""
-
-    @wraps(remark)
-    def remarked(*args: Given.args, **kwargs: Given.kwargs) -> tuple[Diagnostic, ...]:
-        try:
-            return remark(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - the message is shown all the same
-            return (failure(error, Severity.WARNING),)
-
-    return remarked

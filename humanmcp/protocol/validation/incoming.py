@@ -22,7 +22,8 @@ from humanmcp.protocol.repair.reading import json_doubts
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import rules
-from humanmcp.protocol.validation.envelope import judge_envelope, remarking, version_member
+from humanmcp.protocol.validation.crash_guard import remarking
+from humanmcp.protocol.validation.envelope import judge_envelope, version_member
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import judge_result, one_each
 from humanmcp.protocol.validation.rules.capabilities import declares_more

@@ -32,7 +32,8 @@ from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import CANCELLED, LOG, PROGRESS
 from humanmcp.protocol.tables.versions import features
-from humanmcp.protocol.validation.envelope import judge_error, judging, misspelt, version_member
+from humanmcp.protocol.validation.crash_guard import judging
+from humanmcp.protocol.validation.envelope import judge_error, misspelt, version_member
 from humanmcp.protocol.validation.results import one_each
 from humanmcp.protocol.validation.rules.capabilities import declares_more
 from humanmcp.protocol.validation.rules.elicitation import tool_results_of_turns

@@ -29,7 +29,7 @@ from humanmcp.protocol.validation.addressing import (
     kind_typed,
     unaddressed,
 )
-from humanmcp.protocol.validation.envelope import failure
+from humanmcp.protocol.validation.crash_guard import failure
 from humanmcp.server.moments import Capability
 from humanmcp.server.text_files.files import OWN, TextFiles
 from humanmcp.server.text_files.out_txt import DocumentOutcome
