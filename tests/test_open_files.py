@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from humanmcp.inbox import records
-from humanmcp.inbox.transcripts import MOST_OPEN
+from humanmcp.inbox.transcript_writer import MOST_OPEN
 from humanmcp.server.text_files.folder import LOCK_NAME
 from tests.support.desk_process import Desking
 from tests.support.serve_http import ServingHttp

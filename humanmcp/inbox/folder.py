@@ -29,7 +29,7 @@ from humanmcp.inbox.life_lock import LifeLock
 from humanmcp.inbox.outbox import Outbox
 from humanmcp.inbox.reply_reader import ReplyReader
 from humanmcp.inbox.session_folder import SessionFolder, read_record
-from humanmcp.inbox.transcripts import TranscriptWriter, frames_after
+from humanmcp.inbox.transcript_writer import TranscriptWriter
 from humanmcp.inbox.writer_files import WriterFiles
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 
@@ -520,6 +520,8 @@ class FolderInbox:
             self._letters.sweep(self._path)
 
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
+        from humanmcp.inbox.transcripts import frames_after  # noqa: PLC0415 - few servers do it
+
         return frames_after(self._folder(session).path / records.TRANSCRIPT, after)
 
     def last_frames_before(

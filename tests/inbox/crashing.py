@@ -11,7 +11,7 @@ from typing import Final
 from unittest.mock import patch
 
 CALLS: Final = ("write", "replace", "rename", "link", "unlink", "mkdir", "rmdir", "fsync")
-SYNCS: Final = ("humanmcp.inbox.atomic.fdatasync", "humanmcp.inbox.transcripts.fdatasync")
+SYNCS: Final = ("humanmcp.inbox.atomic.fdatasync", "humanmcp.inbox.transcript_writer.fdatasync")
 
 
 class Crash(BaseException):

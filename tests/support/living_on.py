@@ -14,7 +14,7 @@ from humanmcp.common.book_file import BookFile
 from humanmcp.inbox.contract import HttpFacts, Key, Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import TransportNote
-from humanmcp.inbox.transcripts import TranscriptWriter
+from humanmcp.inbox.transcript_writer import TranscriptWriter
 from humanmcp.protocol.answer_book.decide import HandshakePolicy
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm

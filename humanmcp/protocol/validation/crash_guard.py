@@ -1,4 +1,4 @@
-"""A check never raises: a fault of its own is a problem, which blocks sending and keeps the text."""
+"""A check never raises: its own fault is a problem, which blocks sending and keeps the text."""
 
 from __future__ import annotations
 
