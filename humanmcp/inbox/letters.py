@@ -55,7 +55,8 @@ class Letters:
 
     def _claim(self, folder: SessionFolder, rank: int) -> str:
         """Take a letter for a session. "" when another session has it."""
-        taken, own = self._path / records.letter_name(rank), folder.path / records.LETTER
+        taken = self._path / records.LETTER_TAKEN.format(rank + 1)
+        own = folder.path / records.LETTER
         record = {"letter": letter_of(rank), "session": folder.name}
         written, _ = write_temporary(folder.temporary, records.encode(record), durable=False)
         try:
@@ -72,14 +73,14 @@ class Letters:
 
     def _taken(self) -> list[int]:
         with os.scandir(self._path) as entries:
-            found = (records.letter_rank(entry.name) for entry in entries)
-            return [rank for rank in found if rank is not None]
+            found = (records.number_in(entry.name, records.LETTER_TAKEN) for entry in entries)
+            return [number - 1 for number in found if number is not None]
 
     def sweep(self, sessions: Path) -> None:
         """Free the letters of sessions whose folders are gone."""
         with suppress(FileNotFoundError):
             for rank in self._taken():
-                path = self._path / records.letter_name(rank)
+                path = self._path / records.LETTER_TAKEN.format(rank + 1)
                 with suppress(OSError, records.UnreadableError):
                     name = records.decode(read_file(path)).get("session")
                     ours = isinstance(name, str) and records.is_session_name(name)

@@ -50,6 +50,8 @@ GRACE: Final = "grace.json"
 FORMAT_FILE: Final = "format.json"
 LETTERS: Final = "letters"
 """Which session has which letter."""
+LETTER_TAKEN: Final = "{:04d}.json"
+"""The file of a letter, by its number from 1: Windows takes no `con.json`."""
 WRITERS: Final = "writers"
 """Who writes an answer now: a file for each window."""
 WRITER: Final = "{}.json"
@@ -86,12 +88,12 @@ OLD_DRAFT: Final = "draft.old.json"
 PROBLEMS: Final = "problems.json"
 REPLY: Final = "reply.json"
 ANSWER: Final = "answer.json"
-KEPT: Final = "kept-{}.json"
+KEPT: Final = "kept-{:d}.json"
 TORN: Final = "torn-{}.json"
 
 # -- in the outbox ----------------------------------------------------------------------------
-OUTGOING: Final = "{}.json"
-RESULT: Final = "{}.result.json"
+OUTGOING: Final = "{:04d}.json"
+RESULT: Final = "{:04d}.result.json"
 
 FORMAT: Final = 2
 """The version of all that is stored in a home, in its `format.json` and in each `session.json`.
@@ -103,10 +105,7 @@ A home of a newer one is refused, a session of a newer one (a copy) is passed ov
 _SESSION_NAME: Final = re.compile(
     r"(?!(?:con|prn|aux|nul|com\d|lpt\d)\Z)[0-9A-Za-z][0-9A-Za-z_-]{0,63}", re.IGNORECASE
 )
-_NUMBER: Final = re.compile(r"[0-9]{4,12}", re.ASCII)
-_KEPT_NAME: Final = re.compile(r"kept-([0-9]{1,6})\.json", re.ASCII)
-_LETTER_NAME: Final = re.compile(r"([0-9]{4,9})\.json", re.ASCII)
-_OUTGOING_NAME: Final = re.compile(r"([0-9]{4,12})\.json", re.ASCII)
+_NUMBER: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
 def session_name(stamp: str, suffix: str) -> str:
@@ -126,35 +125,13 @@ def exchange_name(number: int) -> str:
 
 def exchange_number(name: str) -> int | None:
     """Return the number of an exchange's folder; None when the name is no such number."""
-    return int(name) if _NUMBER.fullmatch(name) and name == exchange_name(int(name)) else None
+    return number_in(name, "{:04d}")
 
 
-def kept_number(name: str) -> int | None:
-    """Return the 2 of `kept-2.json`; None for any other name."""
-    found = _KEPT_NAME.fullmatch(name)
-    return int(found[1]) if found else None
-
-
-def letter_name(rank: int) -> str:
-    """Name the file of a letter: by its number from 1, since Windows takes no `con.json`."""
-    return f"{rank + 1:04d}.json"
-
-
-def letter_rank(name: str) -> int | None:
-    """Return the rank of the letter that a file is for; None when it is for none."""
-    found = _LETTER_NAME.fullmatch(name)
-    return int(found[1]) - 1 if found else None
-
-
-def ticket_of(name: str) -> str | None:
-    """Return the ticket that a file of the outbox belongs to; None for any other file."""
-    found = _OUTGOING_NAME.fullmatch(name)
-    return found[1] if found else None
-
-
-def is_ticket(text: str) -> bool:
-    """Return True if a ticket may look like this."""
-    return _NUMBER.fullmatch(text) is not None
+def number_in(name: str, pattern: str) -> int | None:
+    """Return the 2 of `kept-2.json` for `KEPT`; None for a name that is not of this pattern."""
+    found = _NUMBER.search(name)
+    return int(found[0]) if found and name == pattern.format(int(found[0])) else None
 
 
 Record = Mapping[str, Any]  # `Any`: JSON has no narrower type that a reader would gain from

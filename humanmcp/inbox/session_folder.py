@@ -56,11 +56,6 @@ class SessionFolder:
         """Where files are written before they get their name."""
         return self.path.parent.parent / records.TEMPORARY
 
-    @property
-    def outbox(self) -> Path:
-        """Where people put what they say first."""
-        return self.path / records.OUTBOX
-
     def make(self) -> None:
         """Make the folder with everything that is always in it.
 
@@ -334,5 +329,5 @@ def kept_drafts(path: Path) -> dict[int, Draft]:
 
 def _kept_numbers(path: Path) -> list[int]:
     with os.scandir(path) as entries:
-        numbers = (records.kept_number(entry.name) for entry in entries)
+        numbers = (records.number_in(entry.name, records.KEPT) for entry in entries)
         return sorted(number for number in numbers if number is not None)

@@ -33,8 +33,8 @@ def test_names_of_devices_are_no_names_of_sessions() -> None:
 
 def test_files_of_the_outbox_are_told_apart() -> None:
     """A result is no saying, and what an editor leaves behind is neither."""
-    assert records.ticket_of(records.OUTGOING.format("0001")) == "0001"
-    for name in (records.RESULT.format("0001"), "0001.json~", ".0001.json", "1.json", "x.json"):
-        assert records.ticket_of(name) is None
-    assert records.kept_number(records.KEPT.format(12)) == 12
-    assert records.kept_number("kept-x.json") is None
+    assert records.number_in("0001.json", records.OUTGOING) == 1
+    for name in ("0001.result.json", "0001.json~", ".0001.json", "1.json", "x.json"):
+        assert records.number_in(name, records.OUTGOING) is None
+    assert records.number_in("kept-12.json", records.KEPT) == 12
+    assert records.number_in("kept-x.json", records.KEPT) is None

@@ -210,10 +210,10 @@ def waiting(**parts: Any) -> Waiting:  # noqa: ANN401 - parts of a Waiting
     return Waiting(**parts)
 
 
-_NUMBERS: Final = {"KEPT": "1", "TORN": "1", "FORWARDED": records.TRANSCRIPT}
+_EXAMPLES: Final = {"TORN": "1", "WRITER": "0001", "FORWARDED": records.TRANSCRIPT}
 LAYOUT: Final = tuple(
     {
-        value.format(_NUMBERS.get(name, "0001")): None
+        value.format(_EXAMPLES.get(name, 1)): None
         for name, value in vars(records).items()
         if name.isupper() and isinstance(value, str)
     }

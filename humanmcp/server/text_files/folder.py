@@ -8,6 +8,7 @@ Knows nothing of what is in the files.
 from __future__ import annotations
 
 import enum
+import math
 import os
 import stat
 import time
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.inbox import records
 from humanmcp.inbox.atomic import OPEN_FLAGS
-from humanmcp.inbox.folder_time import FolderTime
 from humanmcp.inbox.life_lock import LifeLock
 
 if TYPE_CHECKING:
@@ -29,6 +29,12 @@ LARGEST: Final = 16 * 1024 * 1024
 """Bytes of a text that is read. Clients take 10 MiB; white space and UTF-16 need some more."""
 
 _CHUNK: Final = 1024 * 1024
+
+_COARSEST_CLOCK: Final = 2.5
+"""Seconds: FAT writes the time of a change in steps of two."""
+
+_AT_LEAST_EVERY: Final = 5.0
+"""Seconds between two looks for missing files whatever the folder's time says."""
 
 LOCK_NAME: Final = ".humanmcp.lock"
 TEMPORARY: Final = ".humanmcp.tmp"
@@ -106,7 +112,9 @@ class OpenFolder:
         self.path = path
         self._lock = lock
         self._descriptor = descriptor
-        self._time = FolderTime()
+        self._changed = (-1, 0.0)
+        """The folder's own time, and when we noticed it."""
+        self._looked = -math.inf
         self.may_have_more = True
 
     @classmethod
@@ -161,7 +169,11 @@ class OpenFolder:
     # -- looking ------------------------------------------------------------------------------
 
     def look_around(self, now: float) -> None:
-        """Note with one call whether missing files may exist now."""
+        """Note with one call whether missing files may exist now.
+
+        Two changes can carry the same time, so a change is followed by looks until the coarsest
+        clock has ticked. And some drives never change it: now and then any look finds something.
+        """
         if not _BY_DESCRIPTOR:  # pragma: no cover - Windows
             return
         try:
@@ -170,7 +182,12 @@ class OpenFolder:
         except (FileNotFoundError, NotADirectoryError):
             self.may_have_more = False
         else:
-            self.may_have_more = self._time.may_have_changed(found, now)
+            if found.st_mtime_ns != self._changed[0]:
+                self._changed = (found.st_mtime_ns, now)
+            is_due = now - self._looked >= _AT_LEAST_EVERY
+            self.may_have_more = is_due or now - self._changed[1] <= _COARSEST_CLOCK
+            if self.may_have_more:
+                self._looked = now
 
     def mark(self, name: str) -> Mark | None:
         """Return the mark of a file without opening it, or None if it is missing."""
