@@ -12,13 +12,13 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import atomic, records
+from humanmcp.inbox.session_folder import find_record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_CLIENTS: Final = 100
 LONGEST_NAME: Final = 100
-LARGEST: Final = 64 * 1024
 LONGEST: Final = 7 * 86400.0
 """Seconds. This program never writes a larger number."""
 
@@ -68,20 +68,14 @@ class ClientSeconds:
         signature = atomic.signature(self._file)
         if signature != self._read_as:
             self._read_as = signature
-            self._seconds = self._read()
+            self._seconds = find_record(self._file, _usable) or {}
         return self._seconds
 
-    def _read(self) -> dict[str, float]:
-        try:
-            content = atomic.read_file(self._file)
-            found = json.loads(content) if len(content) <= LARGEST else None
-        except (OSError, ValueError, RecursionError):
-            return {}
-        if not isinstance(found, dict):
-            return {}
-        usable = {
-            name: float(seconds)
-            for name, seconds in found.items()
-            if type(seconds) in (int, float) and 0 <= seconds <= LONGEST
-        }
-        return dict(list(usable.items())[-MOST_CLIENTS:])
+
+def _usable(record: records.Record) -> dict[str, float]:
+    usable = {
+        name: float(seconds)
+        for name, seconds in record.items()
+        if type(seconds) in (int, float) and 0 <= seconds <= LONGEST
+    }
+    return dict(list(usable.items())[-MOST_CLIENTS:])
