@@ -444,10 +444,10 @@ class ExchangeHandler:
     def wait_on(self, exchange: Exchange, decision: Decision, arrived: float) -> None:
         """Let an exchange wait that waits in the inbox already."""
         timers = self.timers[exchange.number] = PendingTimers(arrived, decision)
-        self._plan(exchange, timers)
-        self._update(exchange, timers)
+        self._plan_again(exchange, timers)
 
-    def _update(self, exchange: Exchange, timers: PendingTimers) -> None:
+    def _plan_again(self, exchange: Exchange, timers: PendingTimers) -> None:
+        self._plan(exchange, timers)
         self.journal.update(exchange, timers.waiting())
 
     def _item(self, exchange: Exchange, timers: PendingTimers) -> Item:
@@ -487,7 +487,7 @@ class ExchangeHandler:
         left = self._act(exchange, timers.decision, now - timers.arrived)
         if left is not None:
             timers.decision = left
-            self._update(exchange, timers)
+            self.journal.update(exchange, timers.waiting())
 
     def decide_again(self, number: int) -> None:
         """Decide again about a waiting request: what it waited for has arrived."""
@@ -502,9 +502,8 @@ class ExchangeHandler:
         """Send the reply that was kept for the repeat, if there is one."""
         timers = self.timers[exchange.number]
         timers.repeated(now)
-        self._plan(exchange, timers)
+        self._plan_again(exchange, timers)
         self.schedule.duties = now
-        self._update(exchange, timers)
         reply = self._kept.pop(exchange.number, None)
         if reply is not None:
             self.reply(exchange.number, reply)
@@ -513,8 +512,7 @@ class ExchangeHandler:
         for number, timers in self.timers.items():
             exchange = self.session.exchanges[number]
             timers.decision = self.decide(exchange)
-            self._plan(exchange, timers)
-            self._update(exchange, timers)
+            self._plan_again(exchange, timers)
         self.schedule.duties = -math.inf
 
     def drafted(self, number: int, draft: Draft) -> None:
@@ -522,7 +520,7 @@ class ExchangeHandler:
         timers = self.timers.get(number)
         if timers is not None and (draft.touched, draft.paused) != (timers.touched, timers.paused):
             timers.touched, timers.paused = draft.touched, draft.paused
-            self._update(self.session.exchanges[number], timers)
+            self.journal.update(self.session.exchanges[number], timers.waiting())
 
     def text_is_being_written(self, *, writing: bool) -> bool:
         """Keep the book from answering over a text in `out.txt`, whichever request it is for.
@@ -534,7 +532,7 @@ class ExchangeHandler:
         for number, timers in changed:
             timers.writing = writing
             if timers.decision.stoppable:
-                self._update(self.session.exchanges[number], timers)
+                self.journal.update(self.session.exchanges[number], timers.waiting())
         return bool(changed)
 
     # -- without a request ------------------------------------------------------------------------
@@ -600,8 +598,7 @@ class ExchangeHandler:
         """Stop our progress notifications for requests of which a person reports progress."""
         for number, timers in self.timers.items():
             if timers.timeouts.progress and self.session.reports_progress(number):
-                self._plan(self.session.exchanges[number], timers)
-                self._update(self.session.exchanges[number], timers)
+                self._plan_again(self.session.exchanges[number], timers)
 
     # -- closed -----------------------------------------------------------------------------------
 

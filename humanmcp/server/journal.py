@@ -183,44 +183,35 @@ class Journal(InboxSession):
         note: str = "",
         decision: str = "",
         receipt: int = 0,
+        is_raw: bool = False,
     ) -> None:
-        """Record and send a checked line; bytes are a deliberate fault.
+        """Record and send a checked line; bytes are a deliberate fault, or raw: as they are.
 
         `decision` is the record of the person's decision that it goes out by; `receipt` the number
-        of the exchange that `close_answered` closes once the line is written.
+        of the exchange that `close_answered` closes once the line is written. Nothing is sent if
+        another process owns the session now.
         """
         raw = line if isinstance(line, bytes) else line.encode("utf-8", "replace")
         stream = 0 if number or isinstance(line, bytes) else self.related_to(line)
-        if self._may_send(raw, number, by=by, note=note, stream=stream, decision=decision):
-            deliberate = isinstance(line, bytes)
-            self.connection.send(
-                raw, related_to=number or stream, deliberate=deliberate, receipt=receipt
-            )
-            self.begun = b""
-
-    def _may_send(  # noqa: PLR0913 - as `write`
-        self,
-        raw: bytes,
-        number: int = 0,
-        *,
-        by: str,
-        note: str,
-        stream: int = 0,
-        decision: str = "",
-    ) -> bool:
-        """Record an outgoing frame. Return False if another process owns the session now."""
+        kept = raw.removesuffix(b"\n") if is_raw else raw
         try:
             self.record(
-                Direction.OUT, raw, number, by=by, note=note, stream=stream, decision=decision
+                Direction.OUT, kept, number, by=by, note=note, stream=stream, decision=decision
             )
         except NotHeldError as error:
             logger.warning("nothing more is sent: %s", error)
-            return False
+            return
         except InboxError as error:
             logger.warning("the transcript misses what was written: %s", error)
         if note or not number or by == BY_US or ASKS in raw:
             self.last_spoken_seq = self.seq
-        return True
+        if is_raw:
+            self.connection.send_raw(raw)
+            self.begun = (self.begun + raw).rpartition(b"\n")[2]
+        else:
+            deliberate, related = isinstance(line, bytes), number or stream
+            self.connection.send(raw, related_to=related, deliberate=deliberate, receipt=receipt)
+            self.begun = b""
 
     def write_raw(self, content: bytes, *, by: str, decisions: Sequence[str] = ()) -> None:
         """Record and send raw bytes, unchanged, with the decisions about the answers in them.
@@ -230,10 +221,7 @@ class Journal(InboxSession):
         note = DELIBERATE_BYTES if content.endswith(b"\n") else DELIBERATE_UNENDED
         for decision in decisions[:-1]:
             self._note_decision(decision, by)
-        decision = "".join(decisions[-1:])
-        if self._may_send(content.removesuffix(b"\n"), by=by, note=note, decision=decision):
-            self.connection.send_raw(content)
-            self.begun = (self.begun + content).rpartition(b"\n")[2]
+        self.write(content, by=by, note=note, decision="".join(decisions[-1:]), is_raw=True)
 
     def note_order(self, reply: Reply) -> None:
         """Record what a person ordered."""
