@@ -7,12 +7,13 @@ The key of a draft is the place, a space and the form: `SESSION/NUMBER deny`. An
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.inbox import records
-from humanmcp.inbox.atomic import keeping, read_file, replace_file
+from humanmcp.inbox.atomic import keeping, replace_file
+from humanmcp.inbox.session_folder import find_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -116,9 +117,4 @@ def _digest(text: str) -> str:
 
 
 def _read(file: Path) -> FormDraft | None:
-    try:
-        record: Any = json.loads(read_file(file))  # what a process of ours wrote
-        fields = {str(name): str(value) for name, value in record["fields"].items()}
-        return FormDraft(str(record["key"]), fields, str(record["words"]), str(record["at"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+    return find_record(file, partial(records.read, FormDraft))

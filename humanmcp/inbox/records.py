@@ -185,6 +185,7 @@ _KINDS: Final[Mapping[str, tuple[type | UnionType, Any]]] = {
     "bool": (bool, False),
     "float | None": (int | float, None),
     "Mapping[str, Any]": (dict, MappingProxyType({})),
+    "Mapping[str, str]": (dict, MappingProxyType({})),
     "Mapping[str, Any] | None": (dict, None),
 }
 """For each annotation of a field: the type of its JSON value, and what a missing one stands for.
