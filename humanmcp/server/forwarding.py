@@ -20,7 +20,7 @@ import os
 import threading
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -126,27 +126,6 @@ class _Run:
             self.kept_back.append(line)
 
 
-@dataclass(slots=True)
-class _Questions:
-    """The server's requests to the client, each under an id of this session."""
-
-    open: dict[object, tuple[_Run, RequestId, _AwaitedAnswer | None]] = field(default_factory=dict)
-    """From the value of the id that the client knows it by."""
-    count: int = 0
-
-    def asked(self, run: _Run, request_id: RequestId, awaited: _AwaitedAnswer | None) -> str:
-        """Register a request of the server under a new id. Return the id's token."""
-        self.count += 1
-        ours = RequestId.of(f"{BY_SERVER}-{self.count}")
-        self.open[ours.value] = (run, request_id, awaited)
-        return ours.token
-
-    def token_of(self, own: object) -> str:
-        """Return the token under which the client knows a request; "" if none is open."""
-        found = (ours for ours, (_run, id_, _about) in self.open.items() if id_.value == own)
-        return next((json.dumps(ours) for ours in found), "")
-
-
 class Forwarding:
     """Forwards requests to the real server."""
 
@@ -165,7 +144,9 @@ class Forwarding:
         self._run: _Run | None = None
         self._leaving: deque[threading.Thread] = deque()
         self._waiting: dict[int, _AwaitedAnswer] = {}
-        self._questions = _Questions()
+        self._questions: dict[object, tuple[_Run, RequestId, _AwaitedAnswer | None]] = {}
+        """The server's requests to the client, by the value of the id that the client knows."""
+        self._asked = 0
         self._client: Message | None = None
         """How the client opened the session: the server's session is opened the same way."""
 
@@ -214,7 +195,7 @@ class Forwarding:
 
     def response(self, message: Message) -> None:
         """Forward the client's response to a request of the server."""
-        found = self._questions.open.pop(message.id.value, None) if message.id else None
+        found = self._questions.pop(message.id.value, None) if message.id else None
         if found is None:
             return
         run, request_id, awaited = found
@@ -305,10 +286,15 @@ class Forwarding:
         """Send the server's notification or request to the client."""
         awaited, line = self._about(message), message.raw
         if message.id is not None:
-            line = jsonrpc.with_token(line, self._questions.asked(run, message.id, awaited))
+            self._asked += 1
+            ours = RequestId.of(f"{BY_SERVER}-{self._asked}")
+            self._questions[ours.value] = (run, message.id, awaited)
+            line = jsonrpc.with_token(line, ours.token)
         elif message.method == CANCELLED:
-            token = self._questions.token_of(message.params.get("requestId"))
-            line = jsonrpc.with_token(line, token, _REQUEST_ID) if token else line
+            theirs = message.params.get("requestId")
+            found = (own for own, (_run, id_, _) in self._questions.items() if id_.value == theirs)
+            own = next(found, None)
+            line = jsonrpc.with_token(line, json.dumps(own), _REQUEST_ID) if own else line
         verdict = self._session.submit(line, anyway=True)
         line = verdict.line or verdict.forced or jsonrpc.compact(line)
         number = awaited.exchange.number if awaited is not None else 0

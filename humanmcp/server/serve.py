@@ -214,14 +214,20 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
 
 
 def _ended(options: ServeOptions, status: int, stderr: Stderr) -> int:
-    """Report the result of a replay. Return the exit status."""
+    """Report what a replay forwarded, and what was not recorded. Return the exit status."""
     replay, forward = options.replay, options.forward
     if replay is None:
         return status
     if forward is not None and replay.forwarded:
         path, count = forward.recording.path, replay.forwarded
         stderr.write(say("serve", "forwarded", count=count, path=path))
-    return _misses(replay, status, stderr)
+    if not replay.misses:
+        return status
+    told = say("serve", "missed", count=len(replay.misses))
+    for unrecorded in replay.misses:
+        logger.warning("not recorded: %s", unrecorded.words)
+    stderr.write("\n".join([told, *(f"  {unrecorded.words}" for unrecorded in replay.misses)]))
+    return status or MISSED
 
 
 def _notifier(command: str) -> Callable[[str, int, str], object] | None:
@@ -230,17 +236,6 @@ def _notifier(command: str) -> Callable[[str, int, str], object] | None:
     from humanmcp.server.notifier import CommandNotifier  # noqa: PLC0415 - only who wants it pays for it
 
     return CommandNotifier(command)
-
-
-def _misses(replay: Replay, status: int, stderr: Stderr) -> int:
-    """List the requests that were not recorded. Return the exit status."""
-    if not replay.misses:
-        return status
-    told = say("serve", "missed", count=len(replay.misses))
-    for unrecorded in replay.misses:
-        logger.warning("not recorded: %s", unrecorded.words)
-    stderr.write("\n".join([told, *(f"  {unrecorded.words}" for unrecorded in replay.misses)]))
-    return status or MISSED
 
 
 def _handshake(wanted: str | None, settings: Settings) -> HandshakePolicy:

@@ -59,33 +59,22 @@ class Ringer:
     def __init__(self, ring: Callable[[int], object]) -> None:
         """Ring by calling `ring` with the number of an inbox."""
         self._ring = ring
-        self._changing = threading.Condition()
+        self._changing = threading.Lock()
         self._rung: dict[int, float] = {}
         self._late: set[int] = set()
-        self._thread: threading.Thread | None = None
 
     def ring(self, inbox: int) -> None:
         with self._changing:
             now = time.monotonic()
             if now - self._rung.get(inbox, -PAUSE) < PAUSE:
-                self._later(inbox)
+                if not self._late:
+                    timer = threading.Timer(PAUSE, self.flush)
+                    timer.daemon = True
+                    timer.start()
+                self._late.add(inbox)
                 return
             self._rung[inbox] = now
         self._call(inbox)
-
-    def _later(self, inbox: int) -> None:
-        self._late.add(inbox)
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="ringer", daemon=True)
-            self._thread.start()
-        self._changing.notify()
-
-    def _work(self) -> None:
-        while True:
-            with self._changing:
-                self._changing.wait_for(lambda: self._late)
-            time.sleep(PAUSE)
-            self.flush()
 
     def flush(self) -> None:
         """Ring for what came within a pause."""
