@@ -52,6 +52,8 @@ class HttpNotes:
         self.head = ""
         self.are_due = False
         """Whether they are to be written without a line."""
+        self.open: set[int] = set()
+        """The calls whose response is not noted yet."""
         self.wake: Callable[[], object] | None = None
         """Called when they are due."""
         self._calls = 0
@@ -67,6 +69,7 @@ class HttpNotes:
 
     def begin(self, request: HttpRequest, message: DecodedLine | None = None) -> ExchangeNotes:
         self._calls += 1
+        self.open.add(self._calls)
         headers = without_keys(request.headers.pairs)
         head = request_part(self._calls, request.method, request.url, headers, carried(message))
         return ExchangeNotes(self, self._calls, head)
@@ -107,12 +110,18 @@ class ExchangeNotes(ResponseNotes):
     def response(self, status: int, headers: Sequence[tuple[str, str]]) -> None:
         reason = responses.get(status, "")
         self._soon(lambda: response_part(self._call, status, reason, without_keys(headers)))
+        self._is_over()
 
     def event(self, name: str, retry: int | None = None) -> None:
         self._soon(lambda: event_part(self._call, name, retry=retry))
 
     def cut(self, by: str) -> None:
         self._soon(lambda: cut_part(self._call, by))
+        self._is_over()
+
+    def _is_over(self) -> None:
+        """Say so after its note."""
+        asyncio.get_running_loop().call_soon(self._notes.open.discard, self._call)
 
     def _soon(self, part: Callable[[], str]) -> None:
         """Make a note after the current message is sent."""

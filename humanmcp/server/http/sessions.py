@@ -58,6 +58,8 @@ ASKS_AGAIN: Final = 0.2
 WAITS: Final = 30.0
 """Seconds after which a session is refused that no process owns and this one cannot resume."""
 
+MOST_TELLING: Final = 2.0
+"""The most seconds that a session which is over goes on for responses that have not begun."""
 LOOKS_AGAIN: Final = 0.1
 """Seconds between two looks whether this process still owns a session."""
 _LOOK_EVERY: Final = 60.0
@@ -85,8 +87,8 @@ class HttpSession(FrontClient):
         """Whether it looks at nothing any more."""
         self._over = over
         self._ids: dict[Stream, tuple[str, str | int | float]] = {}
-        self._ends_at = 0.0
-        """When it ends: those that still wait are told before, and that is written down."""
+        self._ends_at = self._ends_by = 0.0
+        """When it ends, and at the latest: who still waits is told before, and it is recorded."""
 
     # -- for the attendant ----------------------------------------------------------------------
 
@@ -106,10 +108,13 @@ class HttpSession(FrontClient):
 
     def _following(self, now: float) -> float | None:
         if self._ends_at:
+            if self.connection.notes.open and now < self._ends_by:
+                self._ends_at = now + WITHIN
             return self._ends_at if now < self._ends_at else None
         following = self.server.step(now)
         if following is None:
             following = self._ends_at = now + WITHIN
+            self._ends_by = now + MOST_TELLING
             self._over(self)
         return following
 

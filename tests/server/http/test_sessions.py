@@ -10,12 +10,14 @@ from humanmcp.http.responses import Stream
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import HttpFacts, ServerInbox, SessionFacts, StoreError
 from humanmcp.protocol.http import outbound
-from humanmcp.protocol.http.inbound import Posted
+from humanmcp.protocol.http.http_headers import Headers
+from humanmcp.protocol.http.inbound import HttpRequest, Posted
 from humanmcp.protocol.http.outbound import visitor_of
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.server.http.connection import HttpConnection
+from humanmcp.server.http.connection import WITHIN, HttpConnection
 from humanmcp.server.http.sessions import (
     HELD_ELSEWHERE,
+    MOST_TELLING,
     TOO_MANY,
     HttpSession,
     HttpSessions,
@@ -101,3 +103,28 @@ def test_who_takes_the_oldest_session_of_a_visitor_takes_them_all(
 
     asyncio.run(ask())
     assert made == begun
+
+
+def test_a_session_that_is_over_goes_on_for_a_response_that_has_not_begun() -> None:
+    """It is recorded then; a response that never begins keeps nothing open."""
+    held = SimpleNamespace(is_held=lambda _name: True, record=lambda *_: None)
+    journal = SimpleNamespace(inbox=held, name="", keep_notes=lambda: None)
+    server = SimpleNamespace(journal=journal, step=lambda _now: None)
+    connection = HttpConnection(lambda call, *arguments: call(*arguments))
+    session = HttpSession("", connection, cast("ServedSession", server), lambda _session: None)
+    request = HttpRequest("POST", Headers())
+    notes = session.begin_notes(request)
+    assert session.step(0) == WITHIN
+    assert session.step(1) == 1 + WITHIN
+
+    async def begin_response() -> None:
+        notes.response(404, ())
+        assert session.step(1) == 1 + WITHIN
+        await asyncio.sleep(0)
+
+    asyncio.run(begin_response())
+    assert len([*connection.notes.take()]) == 1
+    assert session.step(1 + WITHIN) is None
+    session.begin_notes(request)
+    assert session.step(1.5) == 1.5 + WITHIN
+    assert session.step(MOST_TELLING) is None
