@@ -73,8 +73,8 @@ class Letters:
 
     def _taken(self) -> list[int]:
         with os.scandir(self._path) as entries:
-            found = (records.number_in(entry.name, records.LETTER_TAKEN) for entry in entries)
-            return [number - 1 for number in found if number is not None]
+            numbers = records.numbers_in((entry.name for entry in entries), records.LETTER_TAKEN)
+        return [number - 1 for number in numbers]
 
     def sweep(self, sessions: Path) -> None:
         """Free the letters of sessions whose folders are gone."""

@@ -134,6 +134,12 @@ def number_in(name: str, pattern: str) -> int | None:
     return int(found[0]) if found and name == pattern.format(int(found[0])) else None
 
 
+def numbers_in(names: Iterable[str], pattern: str) -> list[int]:
+    """Return the numbers in the names of a pattern, smallest first."""
+    found = (number_in(name, pattern) for name in names)
+    return sorted(number for number in found if number is not None)
+
+
 Record = Mapping[str, Any]  # `Any`: JSON has no narrower type that a reader would gain from
 _Choice = TypeVar("_Choice", bound=enum.Enum)
 _Value = TypeVar("_Value")

@@ -329,5 +329,4 @@ def kept_drafts(path: Path) -> dict[int, Draft]:
 
 def _kept_numbers(path: Path) -> list[int]:
     with os.scandir(path) as entries:
-        numbers = (records.number_in(entry.name, records.KEPT) for entry in entries)
-        return sorted(number for number in numbers if number is not None)
+        return records.numbers_in((entry.name for entry in entries), records.KEPT)

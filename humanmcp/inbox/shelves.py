@@ -176,5 +176,5 @@ def _read_item(
     def read(name: str, reader: Callable[[records.Record], _Value]) -> _Value | None:
         return read_record(path / name, reader) if name in files else None
 
-    numbers = filter(None, (records.number_in(name, records.KEPT) for name in files))
-    return records.read_item(key, state, read, map(records.KEPT.format, sorted(numbers)))
+    numbers = records.numbers_in(files, records.KEPT)
+    return records.read_item(key, state, read, map(records.KEPT.format, numbers))
