@@ -15,15 +15,14 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common import browser
 from humanmcp.common.settings import home_flags, make_home
 from humanmcp.common.shell import command_line, program
 from humanmcp.common.terminal import to_stderr, to_stdout
-from humanmcp.inbox import open_inbox
+from humanmcp.inbox import open_inbox, records
 from humanmcp.inbox.atomic import write_private
 from humanmcp.inbox.life_lock import is_held
 from humanmcp.locales import language_of, say, speak
@@ -44,8 +43,7 @@ STOPS_WITHIN: Final = 20.0
 _LOOK_EVERY: Final = 0.02
 
 
-@dataclass(frozen=True, slots=True)
-class DeskFacts:
+class DeskFacts(NamedTuple):
     """The content of `desk.json`: the address of the desk, and the token for scripts.
 
     `elsewhere` is the address for other devices, "" if only this computer reaches it.
@@ -130,10 +128,10 @@ def find(folder: Path) -> DeskFacts | None:
 def _written(folder: Path) -> DeskFacts | None:
     """Return what the last desk of a folder wrote, whether it runs or not."""
     try:
-        record: dict[str, Any] = json.loads((folder / FACTS_NAME).read_text(encoding="utf-8"))
-        return DeskFacts(**{one.name: record[one.name] for one in fields(DeskFacts)})
-    except (OSError, ValueError, KeyError, TypeError):
+        facts = records.read(DeskFacts, records.decode((folder / FACTS_NAME).read_bytes()))
+    except (OSError, records.UnreadableError):
         return None  # it holds the lock and is still writing the file
+    return facts if facts.address and facts.token and facts.pid else None
 
 
 def wait_for_facts(
@@ -178,7 +176,7 @@ def _wait_for_end(folder: Path, facts: DeskFacts) -> None:
 
 
 def write_facts(folder: Path, facts: DeskFacts) -> None:
-    write_private(folder / FACTS_NAME, json.dumps(asdict(facts)))
+    write_private(folder / FACTS_NAME, json.dumps(facts._asdict()))
 
 
 def forget_facts(folder: Path) -> None:
