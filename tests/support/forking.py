@@ -207,30 +207,23 @@ def _main() -> NoReturn:
     if words is None:
         sys.exit(0)
     sys.argv = ["humanmcp", *words]
-    _end_at_once()
-    _ended.append(main())
-    sys.exit(_ended[0])
+    returned: list[int] = []
+    atexit.register(_end_at_once, returned)  # the first of the child is the last to be called
+    returned.append(main())
+    sys.exit(returned[0])
 
 
-_ended: Final[list[int]] = []
-"""The exit status of a child whose command has returned; empty before, or if it never does."""
-
-
-def _end_at_once() -> None:
-    """Have this child end after its threads and its own last steps, with all its objects in place.
+def _end_at_once(returned: Sequence[int]) -> None:
+    """End this child with all its objects in place, if its command has returned a status.
 
     To clear them would copy each page of memory that it shares with the nursery: up to 150 ms of a
     core. A process that was started the usual way clears them, and tests start those, too.
     """
-
-    def leave() -> None:
-        if _ended:
-            logging.shutdown()  # it is registered in the nursery, so it would come after this
-            sys.stdout.flush()  # noqa: TID251 - as the interpreter does at its end
-            sys.stderr.flush()
-            os._exit(_ended[0])
-
-    atexit.register(leave)  # the first of the child is the last to be called
+    if returned:
+        logging.shutdown()  # it is registered in the nursery, so it would come after this
+        sys.stdout.flush()  # noqa: TID251 - as the interpreter does at its end
+        sys.stderr.flush()
+        os._exit(returned[0])
 
 
 if __name__ == "__main__":

@@ -107,8 +107,8 @@ def test_who_takes_the_oldest_session_of_a_visitor_takes_them_all(
 
 def test_a_session_that_is_over_goes_on_for_a_response_that_has_not_begun() -> None:
     """It is recorded then; a response that never begins keeps nothing open."""
-    held = SimpleNamespace(is_held=lambda _name: True, record=lambda *_: None)
-    journal = SimpleNamespace(inbox=held, name="", keep_notes=lambda: None)
+    held = SimpleNamespace(is_held=lambda _name: True)
+    journal = SimpleNamespace(inbox=held, name="")
     server = SimpleNamespace(journal=journal, step=lambda _now: None)
     connection = HttpConnection(lambda call, *arguments: call(*arguments))
     session = HttpSession("", connection, cast("ServedSession", server), lambda _session: None)
