@@ -83,6 +83,7 @@ class Outbox:
         with os.scandir(self._path) as entries:
             names = [entry.name for entry in entries]
         submitted, settled = (
-            set(records.numbers_in(names, one)) for one in (records.OUTGOING, records.RESULT)
+            {number for name in names if (number := records.number_in(name, one)) is not None}
+            for one in (records.OUTGOING, records.RESULT)
         )
         return submitted, settled
