@@ -80,11 +80,13 @@ class Playing:
         method: str,
         result: dict[str, Any] | str,
         form: TextForm = TextForm.RESULT,
+        *,
+        anyway: bool = False,
     ) -> Item:
         """Answer it, and wait until the answer was taken."""
         item = self.waiting(role, method)
         text = result if isinstance(result, str) else json.dumps(result)
-        self.inbox.send(item.key, Reply(text, form, by="desk"))
+        self.inbox.send(item.key, Reply(text, form, by="desk", anyway=anyway))
         until(lambda: self.inbox.item(item.key).state.value == "answered", f"{method} answered")
         return item
 
@@ -215,10 +217,7 @@ def test_a_tool_that_nobody_offers_is_answered(tmp_path: Path) -> None:
     with Playing(tmp_path / "box", "model") as table:
         wrong = asks("東京")
         wrong["content"][0]["name"] = "weather__get-forecast"
-        asked = table.waiting(Role.MODEL, "sampling/createMessage")
-        anyway = Reply(json.dumps(wrong), TextForm.RESULT, by="desk", anyway=True)
-        table.inbox.send(asked.key, anyway)
-        until(lambda: table.inbox.item(asked.key).answer, "the call is sent")
+        table.answer(Role.MODEL, "sampling/createMessage", wrong, anyway=True)
         told = table.answer(Role.MODEL, "sampling/createMessage", "Well.", TextForm.TEXT)
         assert "Unknown tool: get-forecast" in told.line
         table.end()
