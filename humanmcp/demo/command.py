@@ -22,7 +22,6 @@ from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
 from humanmcp.common.settings import add_flags, home_folder, make_home, sample
 from humanmcp.common.shell import program, shell_quoted
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
-from humanmcp.demo import steps
 from humanmcp.demo.good_host import (
     GIVES_UP_AFTER,
     Answered,
@@ -32,8 +31,8 @@ from humanmcp.demo.good_host import (
     Strictness,
     WasAsked,
 )
-from humanmcp.demo.lesson import cut, not_passed, understood, why_ignored
-from humanmcp.demo.steps import NOTHING, LessonRun, list_again, weather
+from humanmcp.demo.lesson import cut, not_passed, understood, weather, why_ignored
+from humanmcp.demo.steps import NOTHING, LessonRun, list_again
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.inbox import open_inbox
@@ -489,12 +488,9 @@ class Screen:
     def step(self, number: str, step: DemoStep, line: str, posted: OutgoingRequest | None) -> None:
         """Show a message of the host, and its POST; without a line it had nothing to send."""
         to_stdout()
-        what = "" if line else "call-none"
-        if step.code == "call-tokyo" and line and f'"name":"{steps.TOOL}"' not in line:
-            what = "call-own"
         title, about = step.title, step.about or step.task
-        if what:
-            title, about = (self._say(f"{what}-{part}") for part in ("title", "is"))
+        if not line:
+            title, about = (self._say(f"call-none-{part}") for part in ("title", "is"))
         to_stdout(Painted(f"{number}{title}", "bold"))
         to_stdout("     " + about)
         if posted is not None:

@@ -6,6 +6,7 @@ restarted desk, and two desks on one inbox, show the same lesson.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from contextlib import suppress
@@ -27,7 +28,6 @@ from humanmcp.demo.steps import (
     LessonSteps,
     Passing,
     initialized,
-    weather,
 )
 from humanmcp.locales import describe, say
 from humanmcp.locales.stop import StopError, stopped
@@ -237,12 +237,13 @@ def cut(text: str) -> str:
 
 
 LANGUAGES: Final = ("en", "ja")
+NO_WORDS: Final = dict.fromkeys(LANGUAGES, "")
 LESSON_KEYS: Final = frozenset(
     {"title", "teaches", "protocol_version", "transport", "capabilities", "host_answers", "steps"}
 )
 TRANSPORTS: Final = ("stdio", "http")
 STEP_KEYS: Final = frozenset(
-    {"title", "task", "hints", "method", "params", "model", "example", "passes"}
+    {"title", "about", "task", "hints", "method", "params", "model", "example", "passes"}
     | {"timeout", "when_passed"}
 )
 MODEL_KEYS: Final = frozenset({"words", "text"})
@@ -283,7 +284,7 @@ def parse_lesson(written: Mapping[str, Any], language: str) -> LessonSteps:
     return LessonSteps(
         _words(written.get("title"), "title", language),
         tuple(found),
-        _words(written.get("teaches"), "teaches", language),
+        _words(written.get("teaches", NO_WORDS), "teaches", language),
         {method: _json(one, f"host_answers.{method}", language) for method, one in answers.items()},
         _meta(written) if stateless else {},
         one_of(written.get("transport", "stdio"), TRANSPORTS, "transport") == "http",
@@ -328,7 +329,7 @@ def _step(
     if method.startswith("notifications/"):
         only(written, frozenset({"title", "method"}), place)
         title = _words(written.get("title"), f"{place}.title", language)
-        return DemoStep(method, method, {}, title=title)
+        return DemoStep(method, {}, title=title)
     if ("model" in written) == ("params" in written) and method != "initialize":
         raise BookError(place, "answers", known="model, params")
     words, said = _model(written, f"{place}.model", language)
@@ -336,15 +337,15 @@ def _step(
         raise BookError(f"{place}.model", "calls")
     return DemoStep(
         method,
-        method,
         None
         if words is not None
         else _json(written.get("params", {}), f"{place}.params", language),
         _example(written.get("example"), f"{place}.example", language),
         said,
         _words(written.get("title"), f"{place}.title", language),
-        task=_words(written.get("task"), f"{place}.task", language),
-        hints=_hints(written.get("hints", []), f"{place}.hints", language),
+        _words(written.get("about", NO_WORDS), f"{place}.about", language),
+        _words(written.get("task"), f"{place}.task", language),
+        _hints(written.get("hints", []), f"{place}.hints", language),
         words=words or (),
         passes=_passing(written.get("passes", {}), f"{place}.passes", language),
         timeout=seconds(written.get("timeout", 0), f"{place}.timeout"),
@@ -455,7 +456,7 @@ def name_of(file: Path) -> str:
 
 def lesson_names() -> tuple[str, ...]:
     """Return the names of the lessons that come along, in the order to take them."""
-    return (WEATHER, *map(name_of, lesson_files()))
+    return tuple(map(name_of, lesson_files()))
 
 
 def client_name(name: str, home: Path) -> str:
@@ -491,15 +492,19 @@ def find_lesson(name: str) -> Callable[[str], LessonSteps]:
     Raises:
         StopError: there is no such lesson, or its file cannot be used.
     """
-    if name == WEATHER:
-        return weather
     shipped = {name_of(one): one for one in lesson_files()}
     path = shipped.get(name, Path(name).expanduser())
     if name not in shipped and not path.exists() and path.suffix != ".toml":
-        if guess := closest(name, (WEATHER, *shipped)):
+        if guess := closest(name, shipped):
             raise stopped("parsing", "choice guess", value=name, guess=guess)
-        raise stopped("lesson", "unknown", name=name, known=", ".join((WEATHER, *shipped)))
+        raise stopped("lesson", "unknown", name=name, known=", ".join(shipped))
     return read_lesson(read_book_text(path), path)
+
+
+@functools.cache
+def weather(language: str) -> LessonSteps:
+    """Return the lesson that `humanmcp demo` plays: every answer that the host can use passes."""
+    return find_lesson(WEATHER)(language)
 
 
 def read_lesson(text: str, path: Path) -> Callable[[str], LessonSteps]:

@@ -1,4 +1,4 @@
-"""The steps of a lesson, which a practice host sends, and the weather session of the demo."""
+"""The steps of a lesson, which a practice host sends."""
 
 from __future__ import annotations
 
@@ -108,23 +108,12 @@ def _is_there(body: JsonObject, passing: Passing) -> bool:
     return found is not _MISSING and (passing.value is None or found == passing.value)
 
 
-TOOL: Final = "get-japan-forecast"
-VERSION: Final = "2024-11-05"
 HOST: Final = "humanmcp demo host"
 """The name of the demo's host."""
-
-_PLACES: Final = {
-    "en": ("Tokyo", "Osaka", "Hokkaido"),
-    "ja": ("東京", "大阪", "北海道"),
-}
-_ANSWERS: Final = {
-    "en": ("sunny", "too far away, look it up yourself", "I only know the weather in Tokyo"),
-    "ja": ("晴れ", "遠い。自分で調べて", "東京の天気以外知りません。自分でググって"),
-}
-_SCHEMA: Final = {
-    "type": "object",
-    "properties": {"location": {"type": "string", "description": "location name"}},
-    "required": ["location"],
+INITIALIZE: Final = {
+    "protocolVersion": "2024-11-05",
+    "capabilities": {"roots": {"listChanged": True}},
+    "clientInfo": {"name": HOST, "version": "1.0.0"},
 }
 
 
@@ -136,7 +125,6 @@ class DemoStep:
     example is a notification, which has no answer.
     """
 
-    code: str
     method: str
     params: Mapping[str, Any] | None
     example: Mapping[str, Any] | None = None
@@ -272,70 +260,18 @@ class LessonRun:
 
 def list_again(language: str) -> DemoStep:
     """Return the request of the host after the tools have changed."""
-    return _said("tools-again", "tools/list", {}, None, "", language)
-
-
-def _said(  # noqa: PLR0913, PLR0917 - the members of a step
-    code: str,
-    method: str,
-    params: Mapping[str, Any] | None,
-    example: Mapping[str, Any] | None,
-    place: str,
-    language: str,
-) -> DemoStep:
-    """Make a step of the demo; its code names its sentences."""
-    title, about = (say("demo", f"{code}-{part}", language) for part in ("title", "is"))
-    task = say("demo", f"{code}-task", language) if example is not None else ""
-    return DemoStep(code, method, params, example, place, title, about, task)
+    return _without_answer("tools-again", "tools/list", language)
 
 
 def initialized(language: str) -> DemoStep:
     """Return the host's notification after the answer to `initialize`."""
-    return _said("initialized", "notifications/initialized", {}, None, "", language)
+    return _without_answer("initialized", "notifications/initialized", language)
 
 
-def weather(language: str) -> LessonSteps:
-    """Return the lesson that `humanmcp demo` plays: every answer that the host can use passes."""
-    return LessonSteps(say("demo", "weather", language), script(language))
-
-
-def script(language: str) -> tuple[DemoStep, ...]:
-    """Return the weather session: the messages that a real host sent to the first such server."""
-    codes = ("call-tokyo", "call-osaka", "call-hokkaido")
-    places = _PLACES.get(language, _PLACES["en"])
-    said, *refusals = _ANSWERS.get(language, _ANSWERS["en"])
-    answers: list[JsonObject] = [{"result": {"content": [{"type": "text", "text": said}]}}]
-    answers += [{"error": {"code": -32602, "message": why}} for why in refusals]
-    calls = zip(codes, answers, places, strict=True)
-    listed: JsonObject = {"result": {"tools": [_FORECAST]}}
-    return (
-        _said("initialize", "initialize", INITIALIZE, {"result": _SERVER}, "", language),
-        initialized(language),
-        _said("tools-list", "tools/list", {}, listed, "", language),
-        *(_said(code, "tools/call", None, said, place, language) for code, said, place in calls),
-    )
-
-
-INITIALIZE: Final = {
-    "protocolVersion": VERSION,
-    "capabilities": {"roots": {"listChanged": True}},
-    "clientInfo": {"name": HOST, "version": "1.0.0"},
-}
-_SERVER: Final = {
-    "protocolVersion": VERSION,
-    "capabilities": {"tools": {}},
-    "serverInfo": {"name": "humanmcp", "version": "1.0.0"},
-}
-_FORECAST: Final = {
-    "name": TOOL,
-    "description": "Get weather forecast",
-    "inputSchema": _SCHEMA,
-}
-
-
-def requests(language: str) -> tuple[DemoStep, ...]:
-    """Return the steps that want an answer: what a person has to do in the session."""
-    return weather(language).requests
+def _without_answer(code: str, method: str, language: str) -> DemoStep:
+    """Make a step that no lesson writes down; its code names its sentences."""
+    title, about = (say("demo", f"{code}-{part}", language) for part in ("title", "is"))
+    return DemoStep(method, {}, title=title, about=about)
 
 
 def call_of(

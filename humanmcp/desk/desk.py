@@ -18,7 +18,7 @@ from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
-from humanmcp.demo.steps import weather
+from humanmcp.demo.lesson import weather
 from humanmcp.desk.book.server_copy import ServerCopy
 from humanmcp.desk.login import digest
 from humanmcp.desk.rights import Who

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from humanmcp.common.settings import make_private
-from humanmcp.demo.lesson import WEATHER, find_lesson, lesson_files, name_of, read_lesson
+from humanmcp.demo.lesson import WEATHER, find_lesson, lesson_names, read_lesson
 from humanmcp.desk.board import Following
 from humanmcp.desk.guard import is_near
 from humanmcp.desk.rights import Who
@@ -432,8 +432,7 @@ class Classroom:
 
     def lessons(self) -> list[str]:
         """Return the lessons to choose from: those that come along, and that of the room."""
-        names = [WEATHER, *map(name_of, lesson_files())]
-        names = [one for one in names if not self.lesson_steps("en", one).http]
+        names = [one for one in lesson_names() if not self.lesson_steps("en", one).http]
         names += sorted(one.name for one in (self.folder / LESSONS).glob("*.toml"))
         return names if self.record.lesson in names else [self.record.lesson, *names]
 

@@ -20,8 +20,8 @@ from humanmcp.demo.lesson import (
     lesson_of_client,
     name_of,
     parse_lesson,
+    weather,
 )
-from humanmcp.demo.steps import requests, weather
 from humanmcp.inbox.contract import Inbox, Key, UnknownItemError
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.room.practice import Practice, PracticeLine, StepOutcome
@@ -40,14 +40,14 @@ def frames(*said: tuple[Direction, dict[str, Any]]) -> list[Frame]:
 
 def asked(token: int) -> tuple[Direction, dict[str, Any]]:
     """Return the request of a step as the demo's host sends it."""
-    step = requests("en")[token - 1]
+    step = weather("en").requests[token - 1]
     params = step.params or {"name": "get-japan-forecast", "arguments": {}}
     return Direction.IN, {"id": token, "method": step.method, "params": params}
 
 
 def answered(token: int, result: Any = None) -> tuple[Direction, dict[str, Any]]:  # noqa: ANN401 - any JSON value
     """Return the example of a step, or another result, as an answer."""
-    example = requests("en")[token - 1].example or {}
+    example = weather("en").requests[token - 1].example or {}
     return Direction.OUT, {"id": token, **(example if result is None else {"result": result})}
 
 
@@ -222,7 +222,7 @@ REST: dict[str, Callable[[Seat], None]] = {
 def test_every_lesson_can_be_passed(name: str, language: str) -> None:
     """With what its steps show, and with what they ask for beyond that."""
     seat = Seat(name, language)
-    assert seat.lesson_steps.teaches
+    assert seat.lesson_steps.teaches or name == NAMES[0]
     if name in REST:
         seat.answer()
         seat.answer()
@@ -335,7 +335,8 @@ def test_the_command_lists_lessons_and_checks_one(
     """A name or a file; what is wrong names the file, the line and what to do."""
     assert main(["lesson", "--lang", "en"]) == 0
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert listed[:-1] == ["weather", *NAMES]
+    assert listed[:-1] == NAMES
+    assert NAMES[0] == "weather"
     file = tmp_path / "my.toml"
     file.write_text(GOOD, encoding="utf-8")
     assert main(["lesson", "--check", str(file), "--lang", "en"]) == 0

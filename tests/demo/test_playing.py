@@ -12,8 +12,8 @@ from humanmcp.common.child import EndedError
 from humanmcp.demo import command
 from humanmcp.demo.command import DemoRunner, Screen, pasted
 from humanmcp.demo.good_host import Strictness
-from humanmcp.demo.lesson import find_lesson
-from humanmcp.demo.steps import DemoStep, weather
+from humanmcp.demo.lesson import find_lesson, weather
+from humanmcp.demo.steps import DemoStep
 from humanmcp.http.server_address import CallError
 from humanmcp.locales import say
 from humanmcp.protocol.json.jsonrpc import Message
