@@ -22,7 +22,7 @@ from humanmcp.judge.playing import Event
 from humanmcp.judge.running import Run, configuration
 from humanmcp.judge.verdicts import Word, verdict
 from humanmcp.setup.hosts import BY_NAME, Format, Host, command_in
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 CLIENT = str(Path(__file__).with_name("hand_made_client.py"))
 HELLO: Final = {"protocolVersion": "2025-06-18", "capabilities": {}}
@@ -81,13 +81,13 @@ class Serving:
 
 @contextlib.contextmanager
 def serving(*flags: str) -> Iterator[Serving]:
-    """Serve, and end it."""
+    """Serve, and end it so that it can remove its folder."""
     one = Serving(*flags)
     try:
         yield one
     finally:
-        one.process.kill()
-        one.process.communicate()
+        one.process.terminate()
+        one.process.communicate(timeout=PATIENCE)
 
 
 def meet(one: Serving, name: str, way: str = "careful") -> None:
