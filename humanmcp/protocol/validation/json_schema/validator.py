@@ -26,7 +26,7 @@ from humanmcp.protocol.validation.json_schema.references import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from humanmcp.protocol.diagnostics.problem import Path, ProblemKind, RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
@@ -142,7 +142,7 @@ def _compared(value: Json, schema: Json) -> tuple[SchemaDifference, ...]:
         raise UncheckedError("failed")
     if any(uncertain(each) for each in errors):
         raise UncheckedError("too costly")
-    return _differences(errors, schema)
+    return _differences(errors, value, schema)
 
 
 def _references(schema: Json) -> References:
@@ -258,15 +258,33 @@ def _errors(dialect: str, schema: Json, value: Json, steps: int) -> list[Any]:
     return []
 
 
-def _differences(errors: list[Any], schema: Json) -> tuple[SchemaDifference, ...]:
-    """Return the differences to report; several missing members of one object become one."""
+def _differences(errors: list[Any], value: Json, schema: Json) -> tuple[SchemaDifference, ...]:
+    """Return the differences to report.
+
+    Several missing members of one object become one. Members that may not be there become one,
+    too, at the first of them.
+    """
     found: dict[tuple[Path, str], SchemaDifference] = {}
     for error in errors:
         path = tuple(error.instance_path)
         key = (path, "/".join(map(str, error.schema_path)))
         if key not in found:
-            found[key] = SchemaDifference(path, detail_of(error, schema))
+            names = _forbidden(error, follow(value, *path))
+            detail = detail_of(error, schema, names)
+            found[key] = SchemaDifference((*path, *names[:1]), detail)
     return tuple(found.values())[:MOST_DIFFERENCES]
+
+
+def _forbidden(error: Any, place: Json) -> list[str]:
+    """Return the members of the object at an error's place that may not be there."""
+    kind = error.kind
+    if kind.name == "propertyNames":
+        return [kind.error.instance] if isinstance(kind.error.instance, str) else []
+    if not isinstance(place, dict):
+        return []
+    if kind.name == "falseSchema" and list(error.schema_path[-1:]) == ["additionalProperties"]:
+        return [] if error.instance == place else list(place)
+    return list(getattr(kind, "unexpected", ()))
 
 
 # -- patterns ------------------------------------------------------------------------------------
@@ -336,13 +354,20 @@ def uncertain(error: Any) -> bool:
     )
 
 
-def detail_of(error: Any, schema: Json) -> tuple[tuple[str, str], ...]:
-    """Return the fillings of the sentence on one error of the library about `schema`."""
+def detail_of(
+    error: Any, schema: Json, forbidden: Sequence[str] = ()
+) -> tuple[tuple[str, str], ...]:
+    """Return the fillings of the sentence on one error of the library about `schema`.
+
+    `forbidden` are the members that may not be there.
+    """
     keyword = error.kind.name
     if keyword == "propertyNames":
         return detail_of(error.kind.error, schema)
     detail = {"why": f"{shown(error.message).removesuffix('.')}.", "value": quoted(error.instance)}
-    rule = _RULES.get(keyword, keyword)
+    if forbidden:
+        return (*detail.items(), (RULE, "additionalProperties"), *_named(forbidden).items())
+    rule = "false" if keyword == "falseSchema" else keyword
     if error.schema_path[-1:] and error.schema_path[-1] in _OTHERWISE:
         rule = _OTHERWISE[error.schema_path[-1]]
     try:
@@ -358,12 +383,6 @@ def detail_of(error: Any, schema: Json) -> tuple[tuple[str, str], ...]:
         detail |= {RULE: rule, **fillings}
     return tuple(detail.items())
 
-
-_RULES: Final[Mapping[str, str]] = {
-    "falseSchema": "false",
-    "unevaluatedProperties": "additionalProperties",
-}
-"""The names of rules in the library that differ from ours."""
 
 _OTHERWISE: Final[Mapping[str, str]] = {
     "dependentRequired": "dependentRequired",
@@ -395,7 +414,7 @@ def _depends(error: Any, schema: Json) -> Fillings:
     for name, needed in _broken(error, schema).items():
         missing = [each for each in needed if each not in error.instance]
         if name in error.instance and missing:
-            return {"key": shown(name), **(_named(missing) or {})}
+            return {"key": shown(name), **_named(missing)}
     return None
 
 
@@ -404,7 +423,7 @@ def _one_of(error: Any, _schema: Json) -> Fillings:
     return {RULE: "oneOf several"} if several else {}
 
 
-def _named(names: Iterable[str]) -> Fillings:
+def _named(names: Iterable[str]) -> dict[str, str]:
     return {"names": shown(", ".join(names))}
 
 
@@ -422,7 +441,6 @@ _TELLERS: Final[Mapping[str, Callable[[Any, Json], Fillings]]] = {
     "required": _missing,
     "enum": _choices,
     **dict.fromkeys(("const", *_LIMITS), lambda error, _: {"limit": quoted(error.kind.value)}),
-    "additionalProperties": lambda error, _: _named(error.kind.unexpected),
     **dict.fromkeys(
         _COUNTED,
         lambda error, _: {"limit": quoted(error.kind.value), "count": str(len(error.instance))},

@@ -209,8 +209,33 @@ def test_a_problem_that_was_kept_before_rules_had_sentences_is_still_told() -> N
         (
             {"unevaluatedProperties": False},
             {"z": 1},
-            (),
+            ("z",),
             "value={…} rule=additionalProperties names=z",
+        ),
+        (NAMED, {"a": 1, "z": 2}, ("z",), "value={…} rule=additionalProperties names=z"),
+        (
+            {"properties": {"o": NAMED}},
+            {"o": {"z": 1, "a": 1, "y": {}}},
+            ("o", "z"),
+            "value={…} rule=additionalProperties names=z, y",
+        ),
+        (
+            {"additionalProperties": False},
+            {"z": 1, "y": 2},
+            ("z",),
+            "value=1 rule=additionalProperties names=z, y",
+        ),
+        (
+            {"properties": {"additionalProperties": False}},
+            {"additionalProperties": {"a": 1}},
+            ("additionalProperties",),
+            "value={…} rule=false",
+        ),
+        (
+            {"propertyNames": {"minLength": 2}},
+            {"z": 1},
+            ("z",),
+            'value="z" rule=minLength limit=2 count=1',
         ),
         (
             {"dependentRequired": {"q": ["r"], "x": ["a"], "a": ["b", "c"]}},
