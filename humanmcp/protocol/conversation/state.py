@@ -253,7 +253,7 @@ class StrayCause(enum.Enum):
     ELSEWHERE = "elsewhere"
     """The HTTP response to the request ended without it. Only a client knows this."""
     OTHER_TYPE = "other type"
-    """An open request has this id as a string, and the response has it as a number."""
+    """A request has this id in another type: one is a string, the other a number."""
     HTTP_ERROR = "HTTP error"
     """It has the id that the Python SDK 1.x gives to an HTTP error, whatever the request was."""
     WITHOUT_ID = "without id"
@@ -505,7 +505,7 @@ class ConversationState:
     def _why_unknown(self, direction: Direction, answer: Message, own: RequestId) -> StrayCause:
         """Return why no request had the id of a response."""
         asked = self.in_flight(_BACK[direction])
-        if any(str(own.value) == one.id.value for one in asked):
+        if self._is_over(direction, own) or any(str(own.value) == one.id.value for one in asked):
             return StrayCause.OTHER_TYPE
         if answer.kind is Kind.ERROR and own.value == "server-error":
             return StrayCause.HTTP_ERROR
@@ -518,11 +518,18 @@ class ConversationState:
 
         A finished id means that the response is late or repeated, so it answers no other request.
         """
-        if answer.id is None or (_BACK[direction], answer.id.key) in self._over:
+        if answer.id is None or self._is_over(direction, answer.id):
             return None
         asked = self.in_flight(_BACK[direction])
         waiting = [one for one in asked if not methods.of(one.method).stays_open]
         return waiting[0] if len(waiting) == 1 else None
+
+    def _is_over(self, direction: Direction, own: RequestId) -> bool:
+        """Return True if a finished request of the other side had this id, in any type."""
+        return any(
+            side is _BACK[direction] and (value == own.value or str(value) == str(own.value))
+            for side, (_type, value) in self._over
+        )
 
     def _close(self, request: Exchange) -> None:
         self._forget(request, StrayCause.REPEATED)

@@ -91,7 +91,9 @@ _STRAY: Final[Mapping[StrayCause | None, Callable[[str], RawDiagnostic]]] = {
     StrayCause.LATE: lambda _token: kinds.late_response(("id",)),
     StrayCause.ANSWERED_NOTIFICATION: lambda _token: kinds.answered_notification(),
     StrayCause.WITHOUT_ID: lambda _token: kinds.response_without_id().without_fix(Severity.WARNING),
-    StrayCause.OTHER_TYPE: lambda token: kinds.wrong_id_type(("id",), typed=token, id=f'"{token}"'),
+    StrayCause.OTHER_TYPE: lambda token: kinds.wrong_id_type(
+        ("id",), typed=token, id=token.strip('"') if token.startswith('"') else f'"{token}"'
+    ),
     StrayCause.HTTP_ERROR: lambda _token: kinds.http_error_id(("id",)),
 }
 """The problem of a response that answers no open request, by its cause."""

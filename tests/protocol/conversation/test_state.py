@@ -142,13 +142,14 @@ def test_an_id_of_the_same_type_is_preferred() -> None:
 
 
 NOTICE: Final = {"method": "notifications/initialized"}
+PINGED: Final = [{"id": 9, "method": "ping"}, {"id": 9, "result": {}}]
 
 
 @pytest.mark.parametrize(
     ("before", "answer", "cause"),
     [
         ([], {"id": 9, "result": {}}, StrayCause.NEVER_ASKED),
-        ([{"id": 9, "method": "ping"}, {"id": 9, "result": {}}], {"id": 9}, StrayCause.REPEATED),
+        (PINGED, {"id": 9}, StrayCause.REPEATED),
         (
             [
                 {"id": 9, "method": "ping"},
@@ -164,6 +165,14 @@ NOTICE: Final = {"method": "notifications/initialized"}
         ([{"id": 9, "method": "ping"}], {}, StrayCause.WITHOUT_ID),
         ([{"id": "9", "method": "ping"}], {"id": 9}, StrayCause.OTHER_TYPE),
         ([{"id": "9", "method": "ping"}], {"id": 8}, StrayCause.NEVER_ASKED),
+        (PINGED, {"id": "9"}, StrayCause.OTHER_TYPE),
+        (
+            [{"id": "9", "method": "ping"}, {"id": "9", "result": {}}],
+            {"id": 9},
+            StrayCause.OTHER_TYPE,
+        ),
+        ([*PINGED, {"id": 8, "method": "ping"}], {"id": "9"}, StrayCause.OTHER_TYPE),
+        (PINGED, {"id": "09"}, StrayCause.NEVER_ASKED),
         ([NOTICE], {"id": 0}, StrayCause.ANSWERED_NOTIFICATION),
         ([NOTICE, {"id": 9, "method": "ping"}], {"id": 0}, StrayCause.NEVER_ASKED),
         ([{"id": 9, "method": "ping"}], {"id": "server-error"}, StrayCause.HTTP_ERROR),

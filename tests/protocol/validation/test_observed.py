@@ -67,6 +67,7 @@ STATED = {"_meta": stating({})}
         # an answer that comes late is not judged as another: races are to be expected
         (R2025, [(IN, LISTED), (IN, CALL), (IN, CANCELLED), LATE], ["N47"]),
         (R2025, [(IN, LISTED), (IN, CALL), LATE, LATE], ["N44"]),
+        (R2025, [(IN, LISTED), LATE, (OUT, {**LATE[1], "id": "2"})], ["R04"]),
         # 2026-07-28 has no ping, also where the session speaks another version
         (R2025, [(IN, {"id": 1, "method": "ping", "params": STATED})], ["M85"]),
         (R2025, [(IN, {"id": 1, "method": "tools/list", "params": STATED})], []),
