@@ -147,7 +147,32 @@ _AT: Final = ("at", "ts", "time", "timestamp")
 
 def read_capture(text: str) -> tuple[CapturedLine, ...]:
     """Read what was captured; () if the text is no capture, but perhaps one message."""
-    return tuple(_one_value(text)) or _LineReader(text).capture()
+    reader = _LineReader(_unboxed(text))
+    found = tuple(_one_value(text)) or reader.capture()
+    has_words = text.lstrip("\ufeff \t\r\n")[:1] not in {"[", "{"}
+    return found or (reader.quoted() if has_words else ())
+
+
+_SIDES: Final = ("│", "┃", "║")
+_BOXED: Final = re.compile(rf"^[ \t]*[{''.join(_SIDES)}][ \t]*[\[{{]", re.MULTILINE)
+_BOX: Final = "".join(map(chr, range(0x2500, 0x2580)))
+
+
+def _unboxed(text: str) -> str:
+    """Return a text without the lines that a terminal drew around its JSON."""
+    return "\n".join(map(_inside, text.split("\n"))) if _BOXED.search(text) else text
+
+
+def _inside(line: str) -> str:
+    bare = line.strip()
+    if not bare.strip(_BOX):
+        return ""
+    if not bare.startswith(_SIDES):
+        return line
+    inside = bare[1:].removeprefix(" ")
+    if inside.endswith(_SIDES):
+        inside = inside[:-1].rstrip()
+    return line if any(side in inside for side in _SIDES) else inside
 
 
 def is_transcript(first: str) -> bool:
@@ -350,6 +375,26 @@ class _LineReader:
         lines = _with_readers([one for one in found if not _COMMENT.match(one.text)])
         is_more = messages > 1 or (messages > self._long and len(lines) > messages)
         return tuple(lines) if is_more else ()
+
+    def quoted(self) -> tuple[CapturedLine, ...]:
+        """Return the messages within the sentences of a report.
+
+        () for one response with words around it: a chat writes so what is meant as the answer.
+        """
+        found: list[CapturedLine] = []
+        number, end = 1, 0
+        for brace in re.finditer(r"\{", self._text):
+            start = brace.start()
+            if start < end or not (length := self._length(start)):
+                continue
+            number += self._text.count("\n", end, start)
+            end = start + length
+            text = self._text[start:end]
+            if _ENVELOPE.search(text) and is_message(_decoded(text)):
+                found.append(CapturedLine(number, None, text))
+            number += text.count("\n")
+        is_report = len(found) > 1 or any(text_at(_decoded(one.text), "method") for one in found)
+        return tuple(found) if is_report else ()
 
     def _all(self) -> Iterator[CapturedLine]:
         is_code = not self._is_marked_up
