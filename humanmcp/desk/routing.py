@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import wraps
@@ -23,6 +22,7 @@ from humanmcp.desk import rights
 from humanmcp.desk.rights import Who
 from humanmcp.inbox.contract import UnknownItemError
 from humanmcp.locales import say
+from humanmcp.protocol.json.undecoded import has_many_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -35,7 +35,9 @@ _Given = TypeVarTuple("_Given")
 _Found = TypeVar("_Found")
 
 MOST_FIELDS: Final = 500
-"""The maximum number of fields of a form or a large record: our longest has 80 rows of five."""
+"""The maximum number of fields of a form: our longest has 80 rows of five."""
+MOST_MEMBERS: Final = 1000
+"""The maximum number of values in a large record, which may have the fields of a form."""
 MOST_VALUES: Final = 150_000
 """The maximum number of values and lines in a long text of anybody but the owner."""
 MOST_OWN_VALUES: Final = 1_000_000
@@ -43,8 +45,6 @@ MOST_OWN_VALUES: Final = 1_000_000
 SMALL: Final = 64 * 1024
 """A body of so many bytes is read at once, in about a millisecond."""
 _PIECE: Final = 16 * 1024
-_BLANK: Final = re.compile(r"[ \t\n\r]*")
-_VALUE: Final = json.JSONDecoder()
 _READING: Final = ThreadPoolExecutor(1, thread_name_prefix="reading")
 """One thread: many that compute would keep the event loop waiting."""
 
@@ -262,49 +262,13 @@ def _decoded(value: bytes) -> str:
 
 
 def read_record(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
-    """Read a large JSON body: objects of texts, each as long as it likes, and other short values.
+    """Read a large JSON body: texts as long as they like, and few other values.
 
     Raises:
-        JSONDecodeError: it is not JSON, another value in it is long, or an object has many members.
+        JSONDecodeError: it is not JSON, or has many values.
         UnicodeDecodeError: it is not UTF-8.
     """
     text = body.decode("utf-8")
-    value, end = _value_at(text, 0)
-    if _after_blank(text, end) < len(text):
-        raise json.JSONDecodeError("more than a value", text, end)
-    return value
-
-
-def _value_at(text: str, start: int) -> tuple[Any, int]:
-    """Return the value at a place of a text, and where it ends."""
-    at = _after_blank(text, start)
-    if text[at : at + 1] == '"':
-        return _VALUE.raw_decode(text, at)
-    if text[at : at + 1] != "{":
-        value, length = _VALUE.raw_decode(text[at : at + _PIECE])
-        return value, at + length
-    record: dict[str, Any] = {}
-    at = _after_blank(text, at + 1)
-    left = MOST_FIELDS  # each costs time, also one with a name that was there already
-    while text[at : at + 1] != "}":
-        left -= 1
-        if left < 0:
-            raise json.JSONDecodeError("too many members", text, at)
-        name, at = _VALUE.raw_decode(text, at) if text[at : at + 1] == '"' else (None, at)
-        at = _after_blank(text, at)
-        if name is None or text[at : at + 1] != ":":
-            raise json.JSONDecodeError("no JSON", text, at)
-        record[name], at = _value_at(text, at + 1)
-        at = _after_blank(text, at)
-        if text[at : at + 1] == ",":
-            at = _after_blank(text, at + 1)
-            if text[at : at + 1] == "}":
-                raise json.JSONDecodeError("no JSON", text, at)
-        elif text[at : at + 1] != "}":
-            raise json.JSONDecodeError("no JSON", text, at)
-    return record, at + 1
-
-
-def _after_blank(text: str, at: int) -> int:
-    match = _BLANK.match(text, at)
-    return match.end() if match else at
+    if has_many_values(text, MOST_MEMBERS):
+        raise json.JSONDecodeError("too many values", "", 0)
+    return json.loads(text)

@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from humanmcp.desk import rights, routing
 from humanmcp.desk.api import read_calls
 from humanmcp.desk.app import CALLS
-from humanmcp.desk.routing import MOST_FIELDS, MOST_OWN_VALUES, SMALL, read_form, read_record
+from humanmcp.desk.routing import (
+    MOST_FIELDS,
+    MOST_MEMBERS,
+    MOST_OWN_VALUES,
+    SMALL,
+    read_form,
+    read_record,
+)
 from humanmcp.http.bodies import Bodies, BodyError
 from humanmcp.inbox.contract import UnknownItemError
 from tests.desk.devices.test_devices import Browser, link_of
@@ -55,16 +62,16 @@ VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize("value", ["1", '""', "[]", '{"b":' + '1,"b":' * 9 + "1}"])
-def test_an_object_of_a_large_record_has_no_more_members_than_a_form_has_fields(value: str) -> None:
+@pytest.mark.parametrize("value", ["1", '""', "[]", '{"b":1}'])
+def test_a_large_record_has_no_more_values_than_the_fields_of_a_form(value: str) -> None:
     """A million of one name would keep everybody else's texts waiting for seconds."""
-    members = [f'"a":{value}'] * MOST_FIELDS
-    assert read_record(f"{{{','.join(members)}}}".encode()) == {"a": json.loads(value)}
+    few, many = ([f'"a":{value}'] * count for count in (MOST_FIELDS // 2, MOST_MEMBERS + 1))
+    assert read_record(f"{{{','.join(few)}}}".encode()) == {"a": json.loads(value)}
     for body in (
-        f"{{{','.join([*members, members[0]])}}}",
-        f'{{"in":{{{",".join(members * 2)}}}}}',
+        f"{{{','.join(many)}}}",
+        f'{{"in":{{{",".join(many)}}}}}',
     ):
-        with pytest.raises(json.JSONDecodeError, match="too many members"):
+        with pytest.raises(json.JSONDecodeError, match="too many values"):
             read_record(body.encode())
 
 

@@ -27,12 +27,12 @@ def is_large(text: str) -> bool:
     return len(text) > LARGEST or has_many_values(text)
 
 
-def has_many_values(text: str) -> bool:
+def has_many_values(text: str, most: int = MOST_VALUES) -> bool:
     """Return True for JSON with more values than are decoded at once."""
-    if len(text) <= MOST_VALUES or _values(text) <= MOST_VALUES:
+    if len(text) <= most or _values(text) <= most:
         return False
-    strings = text.replace("\\\\", "").replace('\\"', "").split('"', 4 * MOST_VALUES + 1)
-    return len(strings) > 4 * MOST_VALUES or _values("".join(strings[::2])) > MOST_VALUES
+    strings = text.replace("\\\\", "").replace('\\"', "").split('"', 4 * most + 1)
+    return len(strings) > 4 * most or _values("".join(strings[::2])) > most
 
 
 def _values(text: str) -> int:
