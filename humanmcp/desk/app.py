@@ -33,7 +33,7 @@ from humanmcp.desk.history import history_page, opening
 from humanmcp.desk.inbox import inbox_page
 from humanmcp.desk.login import linked
 from humanmcp.desk.rendering import edition, language_of, render
-from humanmcp.desk.routing import CallRoute, DeskRoute, RefusedError
+from humanmcp.desk.routing import DeskRoute, RefusedError
 from humanmcp.desk.send import faults_page, send_page
 from humanmcp.desk.server import server_page
 from humanmcp.desk.settings import settings_page
@@ -50,9 +50,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-description: Final = APIRouter(
-    prefix="/api", default_response_class=AsciiJson, route_class=CallRoute
-)
+description: Final = context.call_router()
 
 CALLS: Final = (
     read_calls.router,

@@ -28,7 +28,7 @@ from humanmcp.desk.guard import API
 from humanmcp.desk.login import linked
 from humanmcp.desk.rendering import SECTION, render
 from humanmcp.desk.rights import OWN, OWN_TEXT, PUBLIC
-from humanmcp.desk.routing import DeskRoute, JsonText, RefusedError, json_text, who_asks
+from humanmcp.desk.routing import CallRoute, DeskRoute, JsonText, RefusedError, json_text, who_asks
 from humanmcp.inbox.contract import named_author
 from humanmcp.launch import LOG_NAME
 from humanmcp.locales import LANGUAGES, say, spoken_language
@@ -139,6 +139,10 @@ def page_router() -> APIRouter:
     )
 
 
+def call_router() -> APIRouter:
+    return APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+
+
 def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401 - templates take anything
     """Render a page, with the values that every page needs."""
     desk = desk_of(request)
@@ -153,6 +157,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "sessions": desk.board.sessions(),
         "now": datetime.now(UTC).timestamp(),
         "session": "",
+        "opened": "",
         "device": device_of(request),
         "opens": OWN_TEXT if who_asks(request.scope) & OWN else 0,
         "notices": desk.notices,

@@ -297,14 +297,16 @@ class Desk:
             self.judged(key, result.diagnostics, True)  # noqa: FBT003 - one of three
         return result
 
-    def submit_outgoing(self, session: str, reply: Reply, form: Mapping[str, str]) -> SayResult:
-        """Submit the outgoing message of a form, once, and wait for the result.
+    def submit_outgoing(
+        self, session: str, reply: Reply, form: Mapping[str, str] | None = None
+    ) -> SayResult:
+        """Submit an outgoing message or an order, once for a form, and wait for the result.
 
         Raises:
             OrderError: the order cannot be followed.
         """
-        reply = reply._replace(at=now())
-        submitted = {**form, "anyway": f"{reply.anyway}"}
+        reply = reply._replace(by=BY, at=now())
+        submitted = {**(form or {}), "anyway": f"{reply.anyway}"}
         ticket = self.sent_keys.ticket(
             submitted, lambda: service.queue_outgoing(self.inbox, session, reply)
         )

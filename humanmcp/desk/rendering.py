@@ -146,11 +146,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {"markdown": blocks}
     environment.globals["static"] = static()
     environment.filters |= {"visible": visible, "one_line": one_line, "ordered": ordered}
-    environment.filters["sentence"] = sentence
-    environment.filters |= {"clock": clock, "problem_title": title_of, "row_title": row_title}
+    environment.filters |= {"markdown": blocks, "sentence": sentence, "clock": clock}
+    environment.filters |= {"problem_title": title_of, "row_title": row_title}
     return environment
 
 

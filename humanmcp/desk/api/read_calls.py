@@ -10,10 +10,9 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import HTTPException, Request
 from starlette.responses import Response
 
-from humanmcp.answering import service
 from humanmcp.answering.reactions import reactions
 from humanmcp.answering.schema import (
     ExchangeShape,
@@ -28,13 +27,12 @@ from humanmcp.answering.summary import calls
 from humanmcp.common.book_file import BookFileError
 from humanmcp.desk.book import rules
 from humanmcp.desk.book.saved_answers import Saved
-from humanmcp.desk.context import AsciiJson, desk_of
-from humanmcp.desk.desk import BY, Desk
+from humanmcp.desk.context import call_router, desk_of
+from humanmcp.desk.desk import Desk
 from humanmcp.desk.history import search
 from humanmcp.desk.history.search import earlier_draft
 from humanmcp.desk.inbox.answer_form import form_of
 from humanmcp.desk.live import MOST, ChangeShape, EventStream, report
-from humanmcp.desk.routing import CallRoute
 from humanmcp.desk.send.send_page import request_text
 from humanmcp.inbox.contract import Key, Life, Reply, Role
 from humanmcp.locales import say
@@ -51,7 +49,7 @@ from humanmcp.protocol.validation import starting_draft
 MOST_CALLS: Final = 1000
 """The maximum number of requests in one list."""
 
-router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+router: Final = call_router()
 
 
 class StateShape(TypedDict):
@@ -309,7 +307,7 @@ def line(request: Request, session: str, seq: int) -> LineShape:
 
 # -- what is prepared: saved answers, the last one, rules of the answer book ----------------------
 
-prepared: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+prepared: Final = call_router()
 
 
 @dataclass
@@ -396,7 +394,7 @@ def add_rule(request: Request, response: Response, body: RuleBody) -> RuleShape:
 
 # -- help while typing: values that a server offers, the JSON Schema of an answer -----------------
 
-helping: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+helping: Final = call_router()
 
 TIMEOUT: Final = 5.0
 """The seconds to wait for the server; by then, the person has typed more."""
@@ -437,11 +435,12 @@ def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
     asked = starting_draft.asked(body.ref, body.argument, body.value, body.arguments, version)
     key = f"complete-{secrets.token_hex(4)}"
     text = request_text("completion/complete", asked, version, negotiated, key)
-    if not _is_said(desk, session, text):
+    if desk.submit_outgoing(session, Reply(text)).outcome is not Outcome.SENT:
         return {"values": []}
     answer = await_result(lambda: _answer(desk, session, key), TIMEOUT, desk.board.wait)
     if answer is None:
-        _is_said(desk, session, cancellation(RequestId.of(key), "no values in time"))
+        text = cancellation(RequestId.of(key), "no values in time")
+        desk.submit_outgoing(session, Reply(text))
     return {"values": starting_draft.values_of(answer.body.get("result") if answer else None)}
 
 
@@ -482,11 +481,6 @@ def request_schema(request: Request, session: str) -> JsonSchemaShape:
         if isinstance(entry, dict) and isinstance(entry.get("inputSchema"), dict)
     }
     return {"schema": Schemas(facts.protocol_version or versions.LATEST_HANDSHAKE).requests(tools)}
-
-
-def _is_said(desk: Desk, session: str, text: str) -> bool:
-    result = service.submit_outgoing(desk.inbox, session, Reply(text, by=BY), wake=desk.board.wait)
-    return result.outcome is Outcome.SENT
 
 
 def _answer(desk: Desk, session: str, key: str) -> Message | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import HTTPException, Request, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.schema import (
@@ -23,17 +23,16 @@ from humanmcp.answering.schema import (
 )
 from humanmcp.answering.service import OrderError, Outcome, queue_outgoing
 from humanmcp.common.timestamps import now
-from humanmcp.desk.context import AsciiJson, author, desk_of, signed
+from humanmcp.desk.context import author, call_router, desk_of, signed
 from humanmcp.desk.desk import BY
 from humanmcp.desk.inbox.answer_form import unread
-from humanmcp.desk.routing import CallRoute
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer
 from humanmcp.inbox.form_drafts import FormDraft
 from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm
 from humanmcp.protocol.tables.faults import Fault
 
-router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+router: Final = call_router()
 
 LONGEST_NAME: Final = 64
 

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
-from humanmcp.common.book_file import BookFileError, read_book
+from humanmcp.common.book_file import BookFileError
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.book import rules
 from humanmcp.desk.book.saved_answers import filled
@@ -29,7 +29,6 @@ from humanmcp.desk.routing import FormValues
 from humanmcp.desk.server import server_definition
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.answer_book.book import Book
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.tree import object_at
 
@@ -96,10 +95,10 @@ def change(request: Request, values: FormValues) -> Response:
         elif act in {"up", "down", "remove", "change", "on", "off"}:
             rules.change(desk.book, values.get("seen", ""), act, values.get("text", ""))
         elif act == "be pasted":
-            _put_lists(desk, server_definition.pasted(values.get("lists", "")))
+            rules.put_lists(desk.book, server_definition.pasted(values.get("lists", "")))
             return RedirectResponse("/server", 303)
         elif act == "be started":
-            take = partial(_put_lists, desk)
+            take = partial(rules.put_lists, desk.book)
             desk.copy.start(values.get("command", ""), desk.home, take, desk.board.poke)
             return RedirectResponse("/book#be", 303)
         elif act == "be cancelled":
@@ -108,11 +107,6 @@ def change(request: Request, values: FormValues) -> Response:
     except StopError as error:
         return _book(request, desk.shown(error.sentence()), values)
     return RedirectResponse("/book", 303)
-
-
-def _put_lists(desk: Desk, found: server_definition.Lists) -> None:
-    before = server_definition.of_book(read_book(desk.book) if desk.book.exists() else Book())
-    rules.put_lists(desk.book, {**before, **found})
 
 
 def _kept(

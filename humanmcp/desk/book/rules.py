@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.desk.server.server_definition import Lists
+    from humanmcp.protocol.answer_book.book import Book
     from humanmcp.protocol.answer_book.book_entry import BookEntry
 
 _ARRAY: Final = "rules"
@@ -100,6 +101,10 @@ def _text_of(book: Path) -> str:
         raise RuleError("unreadable", file=book, why=error) from error
 
 
+def _read(book: Path) -> Book:
+    return parse_book(_text_of(book), book)
+
+
 def _edit(book: Path, edited: Callable[[str], str]) -> None:
     before = _text_of(book)
     parse_book(before, book)
@@ -163,7 +168,7 @@ def rules_on(book: Path) -> int:
 @lru_cache(4)
 def _count_on(book: Path, _stamp: int) -> int:
     try:
-        return sum(one.on for one in parse_book(_text_of(book), book).entries)
+        return sum(one.on for one in _read(book).entries)
     except StopError:
         return 0
 
@@ -194,8 +199,7 @@ def limits(book: Path) -> list[str]:
         BookFileError: the book cannot be used.
         RuleError: it cannot be read.
     """
-    tools = parse_book(_text_of(book), book).tools
-    found = ((one, text_at(one, "_meta", NO_ANSWER_AFTER)) for one in tools)
+    found = ((one, text_at(one, "_meta", NO_ANSWER_AFTER)) for one in _read(book).tools)
     return [
         one_line(say("desk", "rule.limit", tool=tool.get("name"), argument=argument), 400)
         for tool, argument in found
@@ -244,8 +248,18 @@ def change(book: Path, seen: str, act: str, text: str = "") -> None:
     _edit(book, edited)
 
 
+def lists(book: Path) -> Lists:
+    """Return the lists of a book.
+
+    Raises:
+        BookFileError: the book cannot be used.
+        RuleError: it cannot be read.
+    """
+    return of_book(_read(book))
+
+
 def put_lists(book: Path, lists: Lists) -> None:
-    """Put these lists into a book; existing entries keep their text.
+    """Put these lists into a book: other lists, and the text of existing entries, stay.
 
     Raises:
         BookFileError: the book, or the book with these lists, cannot be used.

@@ -19,7 +19,7 @@ from humanmcp.desk.context import (
     THEMES,
     VIEWS,
     YEAR,
-    AsciiJson,
+    call_router,
     desk_of,
     page,
     page_router,
@@ -29,14 +29,14 @@ from humanmcp.desk.context import (
 from humanmcp.desk.guard import is_near
 from humanmcp.desk.login import LONGEST, login_path_of, parts_of
 from humanmcp.desk.rendering import edition, render
-from humanmcp.desk.routing import CallRoute, DeskRoute, FormValues
+from humanmcp.desk.routing import DeskRoute, FormValues
 from humanmcp.locales import LANGUAGES, say
 
 router: Final = page_router()
 
 choices: Final = APIRouter(default_response_class=HTMLResponse, route_class=DeskRoute)
 
-calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+calls: Final = call_router()
 
 
 # -- as calls --------------------------------------------------------------------------------------

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Final
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse
 
 from humanmcp.answering.alone import judge_captured
 from humanmcp.answering.schema import TypedDict, diagnostic_shapes
 from humanmcp.common.timestamps import now
-from humanmcp.desk.context import AsciiJson, desk_of, page, page_router
+from humanmcp.desk.context import call_router, desk_of, page, page_router
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.rendering import SECTION
-from humanmcp.desk.routing import MOST_OWN_VALUES, CallRoute, is_heavy
+from humanmcp.desk.routing import MOST_OWN_VALUES, is_heavy
 from humanmcp.export.recording import Recording, build_conversation, frames_in
 from humanmcp.inbox.contract import Role, SessionFacts
 from humanmcp.locales import say
@@ -29,7 +29,7 @@ from humanmcp.protocol.validation.captures import CapturedLine
 from humanmcp.protocol.validation.whole_conversation import Judged
 
 router: Final = page_router()
-calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+calls: Final = call_router()
 
 LONGEST_NAME: Final = 60
 AT_ONCE: Final = 1000

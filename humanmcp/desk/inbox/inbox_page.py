@@ -124,7 +124,7 @@ def waiting(
     The menu of all sessions, up to 500 entries, is rendered only for a page that asks for it.
     """
     values = waiting_list.listed(desk_of(request).board, ListFilter(session, q), since)
-    return page(request, "inbox/list.html", **values, opened="", all_sessions=sessions)
+    return page(request, "inbox/list.html", **values, all_sessions=sessions)
 
 
 @router.get("/m/{name}/{number}/line", response_class=PlainTextResponse)
@@ -501,9 +501,9 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
         case "park" | "status" | "progress on" | "progress off" as wanted:
             kind, _, switch = wanted.partition(" ")
             words = switch or f"{key.number} {values.get('status', '')}".strip()
-            order = Reply(words, by=BY, order=Order(kind))
+            order = Reply(words, order=Order(kind))
             with suppress(OrderError):  # an empty message, or a session that just ended
-                service.submit_outgoing(desk.inbox, key.session, order, wake=desk.board.wait)
+                desk.submit_outgoing(key.session, order)
             desk.board.refresh(*key)
         case wanted if wanted.startswith("design "):
             _hold(desk, key)

@@ -10,7 +10,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.answering.reactions import WATCHED
 from humanmcp.answering.service import OrderError
 from humanmcp.desk.context import desk_of, page, page_router
-from humanmcp.desk.desk import BY
 from humanmcp.desk.inbox.waiting_list import ListFilter, listed
 from humanmcp.desk.routing import FormValues
 from humanmcp.inbox.contract import Order, Reply, UnknownItemError
@@ -33,7 +32,7 @@ def show(request: Request, name: str) -> HTMLResponse:
 def act(request: Request, name: str, values: FormValues) -> Response:
     """Begin, end, or keep what the client showed."""
     desk = desk_of(request)
-    order = Reply(values.get("act", ""), by=BY, order=Order.FAULTS)
+    order = Reply(values.get("act", ""), order=Order.FAULTS)
     try:
         desk.submit_outgoing(name, order, values)
     except OrderError as error:
@@ -70,7 +69,6 @@ def _page(request: Request, name: str, why: str = "") -> HTMLResponse:
         possible=len(fitting),
         why=why,
         letters={"r": RIGHT, "w": WRONG, "e": "", "n": ""},
-        opened="",
         **listed(desk.board, ListFilter(name)),
     )
 

@@ -178,11 +178,11 @@ def _reply(act: str, text: str) -> Reply:
     """Return the reply or order to submit for a button and its text."""
     word, _, rest = act.partition(" ")
     if word in _ORDERS:
-        return Reply(rest, by=BY, order=Order(word))
+        return Reply(rest, order=Order(word))
     if act == "raw":
         packed = base64.b64encode(typed_bytes(text.replace("\r\n", "\n"))).decode("ascii")
-        return Reply(packed, by=BY, order=Order.RAW)
-    return Reply(text, TextForm.MESSAGE, act == "anyway", BY)
+        return Reply(packed, order=Order.RAW)
+    return Reply(text, TextForm.MESSAGE, act == "anyway")
 
 
 def _heard(inbox: DeskInbox, name: str) -> int:
@@ -233,7 +233,6 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         traits=session.facts.role.traits,
         told=client_reactions(desk, name, 3) if session.facts.role.traits.serves else (),
         lines=[(one.direction is Direction.IN, one.at, one.text) for one in reversed(frames)],
-        opened="",
         **listed(desk.board, ListFilter(name)),
     )
 
@@ -457,8 +456,7 @@ def ask_back(request: Request, name: str, number: int, values: FormValues) -> Re
         service.keep(opened, Draft(text, TextForm.MESSAGE, touched=True, by=BY))
         desk.board.refresh(*key)
         return RedirectResponse(f"/m/{key.session}/{key.number}#answer", 303)
-    anyway = values.get("act") == "anyway"
-    reply = Reply(text, TextForm.MESSAGE, anyway, BY)
+    reply = Reply(text, TextForm.MESSAGE, anyway=values.get("act") == "anyway")
     result = desk.submit_outgoing(key.session, reply, values)
     if result.outcome is not Outcome.SENT:
         return _question_page(request, key, QuestionForm(input_request, values, text, result))

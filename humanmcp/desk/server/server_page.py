@@ -18,7 +18,6 @@ from humanmcp.answering import service
 from humanmcp.answering.reactions import WATCHED, Reaction, reactions
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import Outcome
-from humanmcp.common.book_file import read_book
 from humanmcp.desk import nodes
 from humanmcp.desk.book import rules
 from humanmcp.desk.context import desk_of, page, page_router
@@ -29,7 +28,7 @@ from humanmcp.desk.routing import FormValues
 from humanmcp.desk.server import server_definition
 from humanmcp.inbox.contract import Draft, Key, Order, Reply, UnknownItemError
 from humanmcp.locales.stop import REFUSED, StopError, stopped
-from humanmcp.protocol.answer_book.book import LISTED, Book
+from humanmcp.protocol.answer_book.book import LISTED
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
@@ -72,9 +71,7 @@ class DefinitionOwner:
             return {member: self._drafted(member).entries}
         if self.session:
             return server_definition.of_session(self.desk.inbox.negotiated(self.session))
-        return server_definition.of_book(
-            read_book(self.desk.book) if self.desk.book.exists() else Book()
-        )
+        return rules.lists(self.desk.book)
 
     def _drafted(self, member: str) -> server_definition.Drafted:
         opened = self.desk.open_exchange(self.key)
@@ -96,12 +93,9 @@ class DefinitionOwner:
             self.desk.board.refresh(*self.key)
         elif self.session:
             known = self.desk.inbox.negotiated(self.session)
-            reply = Reply(
-                server_definition.change(before, after, known), by=BY, order=Order.DEFINITION
-            )
-            result = service.submit_outgoing(
-                self.desk.inbox, self.session, reply, wake=self.desk.board.wait
-            )
+            text = server_definition.change(before, after, known)
+            reply = Reply(text, order=Order.DEFINITION)
+            result = self.desk.submit_outgoing(self.session, reply)
             if result.outcome is not Outcome.SENT:
                 raise stopped("server_definition", "not taken", REFUSED)
             self.desk.board.refresh(self.session, 0)
