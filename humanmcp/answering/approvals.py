@@ -384,11 +384,10 @@ def chosen_answers(
     """
     found: dict[str, tuple[str, ...]] = {}
     for at, question in enumerate(asked):
-        labels = [label for label, _ in question.options]
         one = typed.get(f"answer {at}")
         chosen = [
             label
-            for number, label in enumerate(labels)
+            for number, label in enumerate(question.labels)
             if one == str(number) or f"answer {at} {number}" in typed
         ]
         own = typed.get(f"own {at}", "").strip() if question.free_text else ""

@@ -15,6 +15,7 @@ from humanmcp.locales import say
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.approvals import approval_of
 from humanmcp.protocol.conversation.exchange import QUESTION, Exchange, ExchangeState, Stage
+from humanmcp.protocol.conversation.questions import inquiry_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json import jsonrpc
@@ -29,7 +30,7 @@ from humanmcp.protocol.json.jsonrpc import (
 )
 from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.json.undecoded import is_large, outline
-from humanmcp.protocol.validation import check, incoming
+from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.held import HeldMessage
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
     from humanmcp.locales.explain import Card
     from humanmcp.protocol.conversation.approvals import AgentPrompt, Approval
     from humanmcp.protocol.conversation.exchange import NegotiatedState
+    from humanmcp.protocol.conversation.questions import AskedQuestion
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.validation.incoming import Inquiry
 
 CONVERSATION: Final = "humanmcp/messages"
 """The member of `_meta` with the conversation so far, from the host of `humanmcp play`."""
@@ -192,12 +193,12 @@ class OpenExchange:
         return HeldMessage(line, way, item.protocol_version, asked, bool(unread))
 
     @property
-    def inquiry(self) -> Inquiry | None:
+    def inquiry(self) -> AskedQuestion | None:
         """Its question to the person, or None."""
         found = self.message
         if not isinstance(found, Message) or self.held is not None or self.approval is not None:
             return None
-        return incoming.inquiry_of(found)
+        return inquiry_of(found)
 
     @property
     def approval(self) -> Approval | None:

@@ -479,7 +479,7 @@ def shown_shape(opened: OpenExchange, name: str, waited: float, *, draft: str) -
         "remarks": diagnostic_shapes(opened.remarks),
         "kept": [filled(KeptTextShape, one) for one in item.kept],
         "reason": item.reason,
-        "options": list(asked.options) if asked else [],
+        "options": list(asked.labels) if asked else [],
     }
 
 

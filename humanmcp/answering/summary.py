@@ -21,6 +21,7 @@ from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.locales import say, who
 from humanmcp.protocol.conversation import approvals
 from humanmcp.protocol.conversation.exchange import ExchangeState, name_of
+from humanmcp.protocol.conversation.questions import inquiry_of
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, seen_by_client
 from humanmcp.protocol.json import jsonrpc
@@ -35,7 +36,6 @@ from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
 from humanmcp.protocol.json.undecoded import MOST_VALUES, outline
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods, versions
-from humanmcp.protocol.validation import incoming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -120,9 +120,9 @@ def _asks_person(message: Message, name: str) -> Summary | None:
     """Summarise a permission prompt, or questions to a person; None for any other message."""
     if message.method != "tools/call":
         return None
-    asked = incoming.inquiry_of(message)
+    asked = inquiry_of(message)
     if asked is not None:
-        words = INLINE.sub(lambda one: one[1] or one[2], asked.question)
+        words = INLINE.sub(lambda one: one[1] or one[2], asked.text)
         return Summary(name, one_line(words, GIST), "answer")
     arguments = object_at(message.params, "arguments")
     tool, given = text_at(arguments, "tool_name"), arguments.get("input")

@@ -20,6 +20,7 @@ from humanmcp.inbox.atomic import discard, make_temporary_folder, move, sync_fol
 from humanmcp.inbox.contract import InboxError, Life
 from humanmcp.inbox.transcripts import read_frame
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.questions import inquiry_of
 from humanmcp.protocol.conversation.transcript import (
     FORGOTTEN,
     Direction,
@@ -30,7 +31,6 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair.reading import decode_file, read_json
 from humanmcp.protocol.validation.addressing import divide
-from humanmcp.protocol.validation.incoming import inquiry_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -134,7 +134,7 @@ def _asked(raw: bytes) -> Iterator[bytes]:
     request = jsonrpc.read(raw)
     inquiry = inquiry_of(request) if isinstance(request, jsonrpc.Message) else None
     if inquiry is not None:
-        for text in filter(str.strip, (inquiry.question, *inquiry.options)):
+        for text in filter(str.strip, (inquiry.text, *inquiry.labels)):
             yield one_line(text)[:_SHOWN].encode("utf-8", "replace")
 
 

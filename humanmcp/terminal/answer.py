@@ -244,7 +244,7 @@ def _option(answering: Answering, wanted: str) -> str:
         StopError: there is no such option. The sentence lists the options.
     """
     inquiry = answering.opened.inquiry
-    options = () if inquiry is None else inquiry.options
+    options = () if inquiry is None else inquiry.labels
     for number, option in enumerate(options, 1):
         if wanted == str(number):
             return option

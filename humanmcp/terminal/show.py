@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox, SessionFacts
     from humanmcp.locales.explain import Card
+    from humanmcp.protocol.conversation.questions import AskedQuestion
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.validation.incoming import Inquiry
 
 SECTION: Final = "show"
 
@@ -187,13 +187,13 @@ def _explain(opened: OpenExchange, card: Card) -> None:
             to_stdout("  " + sentence)
 
 
-def _ask(inquiry: Inquiry) -> None:
+def _ask(inquiry: AskedQuestion) -> None:
     """Put the question first, with what to know and what to choose from."""
-    quoted_to_stdout(inquiry.question, "bold")
+    quoted_to_stdout(inquiry.text, "bold")
     if inquiry.context:
         quoted_to_stdout(inquiry.context)
     to_stdout("")
-    for number, (option, description) in enumerate(inquiry.choices, 1):
+    for number, (option, description) in enumerate(inquiry.options, 1):
         to_stdout("  ", Painted(f"{number}", "bold"), f"  {one_line(option)}")
         if description:
             to_stdout("     ", Painted(one_line(description), "dim"))

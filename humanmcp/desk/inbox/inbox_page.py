@@ -67,6 +67,7 @@ from humanmcp.locales import UnknownSentenceError, describe, say, spoken_languag
 from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.questions import shown_with
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
@@ -282,7 +283,8 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
     ours = opened.facts.role.traits.serves
     design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
     asked, question = opened.inquiry, nodes.user_question(outlined)
-    covered = (talk.covered if talk else frozenset()) | (asked.covered if asked else frozenset())
+    covered = set(talk.covered) if talk else set()
+    covered |= shown_with(asked, opened.arguments) if asked else set()
     if question:
         covered |= {"message", "requestedSchema", "mode"}
     alone = opened.asked if opened.approval is None else None
@@ -313,7 +315,7 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
             template=template.text,
             templates=templates,
             placeholders=[*PLACEHOLDERS.values(), PLACEHOLDER],
-            options=list(asked.options) if asked else [],
+            options=list(asked.labels) if asked else [],
             digest="" if opened.held is None else digest_of(item.line),
             faults=faults,
             action=service.action_of(opened, task),
@@ -338,7 +340,7 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
         "inquiry": asked,
         "alone": alone,
         "beside": beside,
-        "question": asked.question if asked else question,
+        "question": asked.text if asked else question,
         "fields": [one for one in given if one.name not in covered],
         "large": opened.is_large,
         "digest": digest_of(item.line),

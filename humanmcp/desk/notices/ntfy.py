@@ -37,6 +37,7 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import QUESTION
+from humanmcp.protocol.conversation.questions import shown_with
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import OutgoingRequest
 from humanmcp.protocol.json.tree import object_at
@@ -108,12 +109,12 @@ def buttons_of(opened: OpenExchange) -> tuple[Button, ...]:
         (question,) = approval.questions
         found = [
             Button(label, approvals.answer(opened, {question.text: (label,)}, shown=shown))
-            for label, _ in question.options
+            for label in question.labels
             if not question.multiple
         ]
     elif inquiry is not None:
         found = [
-            Button(label, Reply(label, TextForm.TEXT, shown=shown)) for label in inquiry.options
+            Button(label, Reply(label, TextForm.TEXT, shown=shown)) for label in inquiry.labels
         ]
     fits = all(one.label == one_line(one.label, LONGEST_LABEL) for one in found)
     seen = len(words_of(opened).encode("utf-8", "replace")) <= LONGEST_WORDS
@@ -138,13 +139,15 @@ def words_of(opened: OpenExchange) -> str:
         lines = [headline(opened, approval, card), *problem, *map(left_to_right, parts)]
         return "\n".join(lines)
     elif inquiry is not None:
+        arguments = object_at(opened.params, "arguments")
+        shown = shown_with(inquiry, arguments)
         rest = [
             f"{name}: {json.dumps(value, ensure_ascii=False)}"
-            for name, value in object_at(opened.params, "arguments").items()
-            if name not in inquiry.covered
+            for name, value in arguments.items()
+            if name not in shown
         ]
         told = approvals.told_of(opened.asked)
-        lines = [*_lines(inquiry.question, inquiry.context, inquiry.choices), *told, *rest]
+        lines = [*_lines(inquiry.text, inquiry.context, inquiry.options), *told, *rest]
     else:
         return ""
     return "\n".join(map(visible, lines))

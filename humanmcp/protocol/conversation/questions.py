@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from humanmcp.protocol.json.jsonrpc import as_json
+from humanmcp.protocol.json.jsonrpc import Kind, as_json
 from humanmcp.protocol.json.tree import array_at, follow, text_at
 from humanmcp.protocol.tables.versions import features
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from humanmcp.protocol.json.jsonrpc import JsonObject
+    from humanmcp.protocol.json.jsonrpc import JsonObject, Message
 
 T = TypeVar("T")
 
@@ -65,6 +65,26 @@ class AskedQuestion(NamedTuple):
     context: str = ""
     default: str | list[str] = ""
     notes: tuple[QuestionNote, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The possible answers, word for word."""
+        return tuple(label for label, _description in self.options)
+
+
+def inquiry_of(message: Message) -> AskedQuestion | None:
+    """Return the question that a request asks a person; None if it asks none."""
+    is_call = message.kind is Kind.REQUEST and message.method == "tools/call"
+    return _question(message.params.get("arguments")) if is_call else None
+
+
+def shown_with(question: AskedQuestion, arguments: Mapping[str, Any]) -> set[str]:
+    """Return the arguments of a call that its question shows completely."""
+    unread = {note.name for note in question.notes if note.code != "as text"}
+    options = [one for one in array_at(arguments, "options") if isinstance(one, dict)]
+    is_whole = question.options and all(one.keys() <= {LABEL, DESCRIPTION} for one in options)
+    shown = {"question", "allow_free_text"} | ({"options"} if is_whole else set())
+    return (shown | ({"context"} if question.context else set())) - unread
 
 
 def questions_in(given: Mapping[str, Any]) -> tuple[tuple[AskedQuestion, ...], str]:
@@ -114,7 +134,7 @@ def _question(value: Any) -> AskedQuestion | None:  # noqa: ANN401 - any JSON va
     words = text_at(value, "question")
     if not words.strip():
         return None
-    read = options_in(value)
+    read, context = options_in(value), text_at(value, "context")
     selects, of_selects = _read(value, "multiSelect", bool, default=False)
     multiple, of_multiple = _read(value, "multiple", bool, default=False)
     own_words, of_own_words = _read(value, "allow_free_text", bool, default=True)
@@ -126,7 +146,7 @@ def _question(value: Any) -> AskedQuestion | None:  # noqa: ANN401 - any JSON va
         read.choices,
         selects or multiple,
         own_words or not read.is_whole,
-        text_at(value, "context"),
+        context if context.strip() else "",
         default if isinstance(default, str) else texts,
         (*read.notes, *of_selects, *of_multiple, *of_own_words),
     )

@@ -5,10 +5,9 @@ It works for both directions: a client's message to us, and a real server's mess
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
-from humanmcp.protocol.conversation.questions import DESCRIPTION, LABEL, options_in
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, Source
@@ -306,54 +305,3 @@ def _meta_first(found: list[RawDiagnostic], params: JsonObject) -> list[RawDiagn
     ]
     at = ("params", "_meta") if isinstance(meta, dict) else ("params",)
     return [kinds.missing_meta_member(at, key=missing[0]), *rest]
-
-
-QUESTION: Final = "question"
-CONTEXT: Final = "context"
-OPTIONS: Final = "options"
-FREE_TEXT: Final = "allow_free_text"
-_OF_OPTION: Final = frozenset({LABEL, DESCRIPTION})
-
-
-class Inquiry(NamedTuple):
-    """A question to a person. `covered` are the arguments that it shows."""
-
-    question: str
-    context: str = ""
-    choices: tuple[tuple[str, str], ...] = ()
-    """The possible answers, literally, each with its description, "" for none."""
-    free_text: bool = True
-    """True if the person may also answer in their own words."""
-    covered: frozenset[str] = frozenset()
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The possible answers: texts, or the labels of objects."""
-        return tuple(label for label, _description in self.choices)
-
-
-def inquiry_of(message: Message) -> Inquiry | None:
-    """Return the question that a request asks a person; None if it asks none."""
-    if message.kind is not Kind.REQUEST or message.method != "tools/call":
-        return None
-    arguments = message.params.get("arguments")
-    if not isinstance(arguments, dict) or not _is_words(arguments.get(QUESTION)):
-        return None
-    covered = {QUESTION}
-    context, free_text = "", True
-    if _is_words(arguments.get(CONTEXT)):
-        context, covered = arguments[CONTEXT], covered | {CONTEXT}
-    read = options_in(arguments)
-    given = arguments.get(OPTIONS)
-    if read.is_whole and not any(
-        one.keys() - _OF_OPTION for one in given or () if isinstance(one, dict)
-    ):
-        covered |= {OPTIONS}
-    if isinstance(arguments.get(FREE_TEXT), bool):
-        # Without options, a person can only answer in words.
-        free_text, covered = arguments[FREE_TEXT] or not read.is_whole, covered | {FREE_TEXT}
-    return Inquiry(arguments[QUESTION], context, read.choices, free_text, frozenset(covered))
-
-
-def _is_words(value: Any) -> bool:  # noqa: ANN401 - any JSON value
-    return isinstance(value, str) and bool(value.strip())

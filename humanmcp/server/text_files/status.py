@@ -23,6 +23,7 @@ from humanmcp.protocol.conversation.exchange import (
     ResponseArrived,
     UnreadableArrived,
 )
+from humanmcp.protocol.conversation.questions import inquiry_of
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json.jsonrpc import compact
 from humanmcp.protocol.json.visible import left_to_right, one_line
@@ -153,9 +154,6 @@ class StatusTxt:
             yield f"    {reaction.sentence()}"
 
     def _question(self, exchange: Exchange) -> Iterator[str]:
-        # Imported when a question may be there: the start of a server does not pay for it.
-        from humanmcp.protocol.validation.incoming import inquiry_of  # noqa: PLC0415 - the start is counted
-
         tools = self._session.negotiated.known_tools
         approval = approval_of(exchange.request.raw, exchange.request, tools)
         if approval is not None:
@@ -167,8 +165,8 @@ class StatusTxt:
         if inquiry is None:
             yield from self._start(exchange)
             return
-        yield f"    {one_line(inquiry.question, LONGEST)}"
-        for option, description in inquiry.choices:
+        yield f"    {one_line(inquiry.text, LONGEST)}"
+        for option, description in inquiry.options:
             note = f" ({one_line(description, LONGEST)})" if description else ""
             yield f"      - {one_line(option, LONGEST)}{note}"
         if inquiry.options:
