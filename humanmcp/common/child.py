@@ -8,6 +8,7 @@ our terminal reaches us alone; or it stays in ours, where a signal to the group 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shlex
 import signal
@@ -18,13 +19,15 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, TYPE_CHECKING, Final, Protocol
+from typing import IO, TYPE_CHECKING, Final, Protocol, TypeVar
 
 from humanmcp.common.line_pipe import Cutter, lines, write_pieces
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+_Error = TypeVar("_Error", bound=Exception)
 
 PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """The variables that a server gets, as with the official SDKs. Keys are not forwarded."""
@@ -92,6 +95,16 @@ class StartError(StopError):
     section = "trouble"
 
 
+def start_error(
+    words: Sequence[str], error: _Error, folder: str = ""
+) -> _Error | IsADirectoryError:
+    """Return why a command did not start: for a folder, the system only denies permission."""
+    is_path = bool(words) and Path(words[0]).name != words[0]
+    if isinstance(error, PermissionError) and is_path and Path(folder, words[0]).is_dir():
+        return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), words[0])
+    return error
+
+
 def environment(
     given: Mapping[str, str],
     ours: Mapping[str, str] = os.environ,
@@ -140,7 +153,8 @@ class ChildTransport:
         except (OSError, ValueError) as error:
             folder = command.folder
             code = "no start in" if folder and not Path(folder).is_dir() else "no start"
-            raise StartError(code, command=command, folder=folder, why=error) from error
+            why = start_error(command.words, error, folder)
+            raise StartError(code, command=command, folder=folder, why=why) from error
         self._threads: list[threading.Thread] = []
 
     # -- lines ---------------------------------------------------------------------------------

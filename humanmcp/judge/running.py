@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.child import start_error
 from humanmcp.judge.playing import SERVER, Event, HttpServer, HttpSession, Player, Record, events
 from humanmcp.locales.stop import StopError
 from humanmcp.setup.hosts import BY_NAME, HostCommand, local_entry, snippet
@@ -180,7 +181,8 @@ def run_client(client: Client, row: Misbehaviour, stopped: threading.Event) -> R
                     start_new_session=True,
                 )
             except OSError as error:
-                raise JudgeError("not started", client=words[0], why=error) from error
+                why = start_error(words, error)
+                raise JudgeError("not started", client=words[0], why=why) from error
             run, program = Run([]), _Program(process)
             try:
                 _watch(program, folder, run, client, stopped)

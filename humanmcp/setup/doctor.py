@@ -316,7 +316,7 @@ def check_hosts() -> Iterator[Finding]:
         if _has_plugin(host):
             found.append(ok("host plugin", label=host.label))
             yield found[-1]
-        said = {one.code for one in found} - {"host remote"}
+        said = {one.code for one in found} - {"host remote", "host odd"}
         mentioned |= bool(said - {"host bad"})
         if not said and _is_installed(host):
             path = place(host, sys.platform, Path.home(), os.environ, None)
@@ -405,6 +405,15 @@ def _in_file(host: Host, path: Path, started: dict[tuple[str, ...], Trial]) -> I
             yield _check_entry(host, path, keys[-1], one, started)
         elif url_in(one):
             yield ok("host remote", label=host.label, name=keys[-1])
+        elif not command_in(one) and not _is_from_elsewhere(one):
+            yield warning("host odd", label=host.label, name=keys[-1], path=path)
+
+
+def _is_from_elsewhere(entry: object) -> bool:
+    """Return True if an entry is off, or its command is that of an extension of its host."""
+    plain = entry if isinstance(entry, dict) else {}
+    is_off = plain.get("enabled") is False or plain.get("disabled") is True
+    return is_off or bool(plain.keys() & {"settings", "source", "extension"})
 
 
 def _check_entry(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.book_file import BookFile
+from humanmcp.common.child import start_error
 from humanmcp.common.own_process import StopSignals, claim, log_to, log_what_ends_a_thread
 from humanmcp.common.settings import UnsafeFolderError, add_flags, home_folder, make_home
 from humanmcp.common.terminal import to_stderr
@@ -105,7 +106,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         child = ServerProcess(wanted.command)
     except OSError as error:
-        why = trouble(error)
+        why = trouble(start_error(wanted.command, error))
         to_stderr(say("tap", "cannot-start", command=wanted.command[0], why=why))
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     return _tap(arguments, settings, wanted, lambda _record: child, (source, sink))

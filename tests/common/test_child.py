@@ -55,6 +55,28 @@ def test_nothing_is_left_behind(kind: str, status: int) -> None:
     until(lambda: not any(map(lives, pids)), "the end of what it had started")
 
 
+@pytest.mark.parametrize(
+    ("command", "folder", "cause"),
+    [
+        ("{}/inside", "", IsADirectoryError),
+        ("./inside", "{}", IsADirectoryError),
+        ("{}/note.txt", "", PermissionError),
+        ("{}/nothing", "", FileNotFoundError),
+        ("inside", "{}", FileNotFoundError),
+    ],
+)
+def test_why_a_command_does_not_start_is_named(
+    tmp_path: Path, command: str, folder: str, cause: type[OSError]
+) -> None:
+    """Of a folder, the system says only that permission is denied."""
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "note.txt").touch()
+    words = (command.format(tmp_path),)
+    with pytest.raises(StartError) as raised:
+        ChildTransport(ChildCommand(words, folder=folder.format(tmp_path)))
+    assert isinstance(raised.value.fillings["why"], cause)
+
+
 def test_a_second_close_does_nothing() -> None:
     """And sending afterwards is an error that says how the server ended."""
     transport = ChildTransport(sample("dice"))

@@ -254,6 +254,37 @@ def test_hosts_that_start_humanmcp_are_found(machine: Path) -> None:
     assert "moved away" in str(why)
 
 
+@pytest.mark.parametrize(
+    ("entry", "is_told"),
+    [
+        ('args = ["serve"]', True),
+        ('command = ""', True),
+        ('command = ["humanmcp", 5]', True),
+        ("command = 5", True),
+        ('command = "x"', False),
+        ("enabled = false", False),
+        ('source = "extension"', False),
+    ],
+)
+def test_an_entry_without_a_command_is_told(machine: Path, entry: str, *, is_told: bool) -> None:
+    """It was passed over in silence."""
+    (machine / ".codex").mkdir()
+    (machine / ".codex" / "config.toml").write_text(f"[mcp_servers.one]\n{entry}\n")
+    found = codes(doctor.check_hosts())
+    assert (found.pop("host odd", None) is Level.WARNING) is is_told
+    assert found == {"host without": Level.OK, "host none": Level.WARNING}
+
+
+def test_an_entry_whose_command_is_a_folder_says_so(machine: Path) -> None:
+    """The system says only that permission is denied."""
+    (machine / "humanmcp").mkdir()
+    (machine / ".codex").mkdir()
+    entry = f'[mcp_servers.one]\ncommand = "{machine / "humanmcp"}"\n'
+    (machine / ".codex" / "config.toml").write_text(entry)
+    (found,) = (one for one in doctor.check_hosts() if one.code == "host silent")
+    assert isinstance(dict(found.fillings)["why"], IsADirectoryError)
+
+
 def test_hosts_that_are_here_without_an_entry_are_named(machine: Path) -> None:
     """By their command or the folder of their file, with the command that adds it."""
     program(machine / "bin" / "codex", "")
