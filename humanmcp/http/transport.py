@@ -10,6 +10,8 @@ becomes that.
 from __future__ import annotations
 
 import contextlib
+import html
+import re
 import threading
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
@@ -18,6 +20,8 @@ from humanmcp import __version__
 from humanmcp.common.child import EndedError, OutputListener
 from humanmcp.common.line_pipe import LONGEST_LINE
 from humanmcp.http.server_address import CallError, HttpCall, SessionOverError
+from humanmcp.locales.stop import Phrase
+from humanmcp.protocol.diagnostics.problem import quoted
 from humanmcp.protocol.http.client import (
     HttpConversation,
     IncomingResponse,
@@ -157,7 +161,7 @@ class HttpExchange:
                 code, said = "other content" if is_json else "cut event", reader.unended
             if self._odd_event:
                 code = "other event"
-            raise self._trouble(code, said=_beginning(said), event=self._odd_event, type=EVENTS)
+            raise self._trouble(code, said=_quoted(said), event=self._odd_event, type=EVENTS)
 
     def _may_go_on(self, reader: EventReader) -> bool:
         """Return True if the response was a stream that can be resumed."""
@@ -170,6 +174,8 @@ class HttpExchange:
     def _once(self, request: OutgoingRequest, reader: EventReader) -> None:
         for _ in range(MOST_REDIRECTS):
             with self._called(request) as (call, response):
+                if request.method == "DELETE":
+                    return  # the session ends, whatever the server says to that
                 if kind_of_response(response) is not ResponseKind.MOVED:
                     self._take(call, response, reader)
                     return
@@ -205,6 +211,11 @@ class HttpExchange:
 
     def _take(self, call: HttpCall, response: IncomingResponse, reader: EventReader) -> None:
         self._transport.conversation.response_came(self.request, response)
+        session = self._transport.conversation.session
+        if self.method == "initialize" and not _VISIBLE.fullmatch(session):
+            # "The session ID MUST only contain visible ASCII characters"
+            error = self._trouble("odd session", id=quoted(session))
+            self._transport.listener.answer_failed("", error)
         if response.status == _NOT_FOUND and self._may_be_over:
             self._transport.conversation.is_over(self._session)
             raise SessionOverError("session over", url=self._transport.address)
@@ -307,7 +318,7 @@ class HttpExchange:
             reason=response.reason,
             type=response.type,
             metadata=metadata_in(response),
-            said=_beginning(body),
+            said=_quoted(body),
         )
 
     @property
@@ -345,10 +356,19 @@ class HttpExchange:
         return CallError(code, url=self._transport.address, method=self.method, **fillings)
 
 
-def _beginning(body: bytes) -> str:
-    """Return the beginning of a body, on one line, for a sentence."""
-    start = body[: 4 * _SHOWN_OF_BODY].decode("utf-8", "replace")
-    return " ".join(start.split())[:_SHOWN_OF_BODY]
+def _quoted(body: bytes) -> Phrase | str:
+    """Return the beginning of a body, on one line, as a sentence; "" if there is none."""
+    start = body[:_READ_OF_BODY].decode("utf-8-sig", "replace")
+    is_html = start.lstrip().startswith("<")
+    text = html.unescape(_MARKUP.sub(" ", start)) if is_html else start
+    said = " ".join(text.split() or start.split())[:_SHOWN_OF_BODY]
+    return Phrase(CallError.section, "server says", {"said": said}) if said else ""
+
+
+_READ_OF_BODY: Final = 1 << 13
+_MARKUP: Final = re.compile(r"(?is)<(script|style)\b.*?(?:</\1>|\Z)|<!--.*?-->|<[^>]*>")
+_VISIBLE: Final = re.compile(r"[\x21-\x7e]*")
+"""Characters of a session id."""
 
 
 _BEGINS: Final = (b"{", b"[", b"\xef\xbb\xbf")

@@ -300,7 +300,7 @@ def test_a_host_uses_a_remote_entry_like_any_other() -> None:
 @pytest.mark.parametrize(
     ("came", "told"),
     [
-        (response(b"<p>No", status="404 No", kind="text/html"), "status 404 text/html.*<p>No"),
+        (response(b"<p>No", status="404 No", kind="text/html"), "status 404 text/html.*: No$"),
         (response(NAMELESS, status="400 Bad Request"), "status 400 application/json"),
         (response(b'{"status":"ok"}'), 'status 200 application/json.*{"status":"ok"}'),
         (ACCEPTED, "status 202"),
@@ -319,6 +319,73 @@ def test_what_a_get_brings_instead_of_a_stream_is_said(came: bytes, told: str) -
         assert notes.strays == []
     assert [bool(re.search(told, one)) for one in notes.refused] == ([True] if told else [])
     assert all("405" in one for one in notes.refused)
+
+
+@pytest.mark.parametrize(
+    "came",
+    [
+        response(kind=""),
+        response(b"{}"),
+        response(NAMELESS, status="400 Bad Request"),
+        response(b"<p>No", status="404 No", kind="text/html"),
+        ACCEPTED,
+        NOT_ALLOWED,
+    ],
+    ids=["200", "JSON", "400", "404", "202", "405"],
+)
+def test_nothing_is_said_of_the_answer_to_the_end_of_a_session(came: bytes) -> None:
+    """A plain 200 was told as the answer to a GET."""
+    with Peer(outgoing({"DELETE": came})) as peer, seated(peer) as (client, notes):
+        client.close()
+        assert "DELETE" in [one.rpc for one in peer.asked]
+    assert (notes.refused, notes.strays) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("session", "told"),
+    [
+        ("1868a90c-4e43", ""),
+        ("!~{}", ""),
+        ("my session", '"my session"'),
+        ("caf\u00e9", '"caf\u00e9"'),
+        ("a\tb", '"a'),
+    ],
+)
+def test_a_session_id_that_is_not_visible_ascii_is_said(session: str, told: str) -> None:
+    """The session goes on: other clients may refuse it."""
+
+    def begun(asked: Asked) -> bytes:
+        return initialized(asked).replace(b"Id: s-1", f"Id: {session}".encode("latin-1"))
+
+    answers = {"initialize": begun, "tools/list": lambda asked: answer(asked, LISTED)}
+    with Peer(outgoing(answers)) as peer, seated(peer) as (client, notes):
+        assert client.request("tools/list").result == LISTED
+    assert [told in one and "visible ASCII" in one for one in notes.refused] == [True][: len(told)]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"", ""),
+        (b" \n", ""),
+        (b"no &amp; no", "no &amp; no"),
+        (b"<!DOCTYPE html><title>Not logged in</title><p>a &lt; b", "Not logged in a < b"),
+        (b"\xef\xbb\xbf <html><style>p {}</style><!-- x --><script>y</script>No", "No"),
+        (b"<html><script>" + b"x" * 9000, "<html><script>xxx"),
+        (b"<html><body></body></html>", "<html><body></body></html>"),
+    ],
+)
+def test_the_words_of_a_body_are_quoted(body: bytes, told: str) -> None:
+    """Of a page its text; where there is nothing, no empty "Server:"."""
+    page = response(body, status="405 Not Allowed", kind="text/html")
+    with (
+        Peer(outgoing({"initialize": page, "GET": page})) as peer,
+        pytest.raises(CallError) as raised,
+        seated(peer),
+    ):
+        pass
+    quoted = str(raised.value).partition("often ends in /mcp.")[2]
+    assert quoted.startswith(f" Server: {told}") if told else not quoted
 
 
 @pytest.mark.parametrize(
