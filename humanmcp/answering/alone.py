@@ -17,7 +17,7 @@ from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict, blocking
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.json.tree import text_at
+from humanmcp.protocol.json.tree import follow, object_at, text_at
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check
@@ -124,22 +124,20 @@ def _made_up(text: str, asked: Asked) -> jsonrpc.Message:
 
 def _own_id(text: str, value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Return the token of the answer's own id where it can be one, else 1."""
-    if not isinstance(value, dict) or isinstance(value.get("id"), (bool, float)):
-        return "1"
-    if not isinstance(value.get("id"), (str, int)):
-        return "1"
-    return jsonrpc.member(text, "id") or "1"
+    own = follow(value, "id")
+    can_be_one = isinstance(own, (str, int)) and not isinstance(own, bool)
+    return jsonrpc.member(text, "id") or "1" if can_be_one else "1"
 
 
 def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Guess from a result what it answers; `tools/call` where it may be anything."""
-    if isinstance(value, dict) and isinstance(value.get("result"), dict):
-        value = value["result"]
-    if isinstance(value, dict):
-        for one in methods.REQUESTS.values():
-            if not value.keys().isdisjoint(one.gives_away):
-                return one.name
-    return "tools/call"
+    result = object_at(value, "result") or object_at(value)
+    fitting = (
+        one.name
+        for one in methods.REQUESTS.values()
+        if not result.keys().isdisjoint(one.gives_away)
+    )
+    return next(fitting, "tools/call")
 
 
 def judge_captured(

@@ -22,7 +22,7 @@ from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction, Perspective
 from humanmcp.protocol.http.outbound import TAKEN_BACK
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
-from humanmcp.protocol.json.tree import object_at, objects_at
+from humanmcp.protocol.json.tree import object_at, objects_at, text_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods
 
@@ -245,8 +245,7 @@ def _actions(message: Message) -> Iterable[str]:
     """List what users did: accept, decline, cancel."""
     responses = object_at(message.params, "inputResponses").values()
     for one in (message.body.get("result"), *responses):
-        if isinstance(one, dict) and isinstance(one.get("action"), str):
-            yield one["action"]
+        yield text_at(one, "action")
 
 
 def _plain(value: object) -> object:

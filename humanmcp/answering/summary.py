@@ -429,13 +429,12 @@ def calls(frames: Iterable[Frame]) -> tuple[ReceivedCall, ...]:
                 key = frame.number + requests if frame.number else -observed.request.number
                 requests += 1
                 by_request[observed.request.number] = key
-                member, params = methods.of(message.method).arguments, message.params
-                arguments = params.get(member) if member else params
+                member = methods.of(message.method).arguments
                 new = ReceivedCall(
                     number=max(key, 0),
                     method=message.method,
                     name=name_of(message),
-                    arguments=dict(arguments) if isinstance(arguments, dict) else {},
+                    arguments=object_at(message.params, *filter(None, [member])),
                     at=frame.at,
                     line=message.raw,
                 )

@@ -16,7 +16,7 @@ from humanmcp.demo.good_host import (
     WasAsked,
 )
 from humanmcp.locales import say
-from humanmcp.protocol.json.tree import at
+from humanmcp.protocol.json.tree import at, follow, object_at, objects_at
 from humanmcp.protocol.tables.versions import META_CLIENT
 from humanmcp.protocol.validation.starting_draft import empty_arguments
 
@@ -68,7 +68,10 @@ def passes(passing: Passing, heard: Sequence[Reaction]) -> bool:
         isinstance(last, Answered)
         and (not passing.answer or _form(last.message.body) == passing.answer)
         and (not passing.at or _is_there(last.message.body, passing))
-        and (passing.picked is None or picked(_tools(last), passing.picked) is not None)
+        and (
+            passing.picked is None
+            or picked(objects_at(last.message.body, RESULT, "tools"), passing.picked) is not None
+        )
         and (not passing.asked or passing.asked in asked)
         and (passing.survives != LATE or "ignored-late" in ignored)
     )
@@ -93,14 +96,7 @@ def _is_wrong(reaction: Reaction) -> bool:
 def _form(body: JsonObject) -> str:
     if ERROR in body:
         return ERROR
-    result = body.get(RESULT)
-    failed = isinstance(result, dict) and result.get(TOOL_ERROR) is True
-    return TOOL_ERROR if failed else RESULT
-
-
-def _tools(answer: Answered) -> Sequence[JsonObject]:
-    tools = answer.message.body.get(RESULT, {}).get("tools", ())
-    return [one for one in tools if isinstance(one, dict)]
+    return TOOL_ERROR if follow(body, RESULT, TOOL_ERROR) is True else RESULT
 
 
 def _is_there(body: JsonObject, passing: Passing) -> bool:
@@ -286,11 +282,7 @@ def call_of(
 
 def _arguments(tool: JsonObject, place: str) -> JsonObject:
     """Fill in every argument of the schema; a string becomes the place of the step."""
-    schema = tool.get("inputSchema")
-    fields = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(fields, dict):
-        return {}
-    all_needed = {"inputSchema": {**schema, "required": list(fields)}} if schema else {}
-    return {
-        name: place if value == "" else value for name, value in empty_arguments(all_needed).items()
-    }
+    schema = object_at(tool, "inputSchema")
+    all_needed = {**schema, "required": list(object_at(schema, "properties"))}
+    filled = empty_arguments({"inputSchema": all_needed})
+    return {name: place if value == "" else value for name, value in filled.items()}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, assert_never
 
 from humanmcp.answering.schema import TypedDict
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.json.tree import array_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -240,8 +241,7 @@ def name_for_model(server: str, tool: str, taken: Mapping[str, ToolAddress]) -> 
 
 def text_of(result: Mapping[str, Any]) -> str:
     """Return what a model reads of a tool's result: its text items, joined with one space."""
-    content = result.get("content")
-    parts = [_item(item) for item in content] if isinstance(content, list) else []
+    parts = [_item(item) for item in array_at(result, "content")]
     if not any(parts) and "structuredContent" in result:
         return json.dumps(result["structuredContent"], ensure_ascii=False)
     return " ".join(part for part in parts if part).strip()
@@ -253,9 +253,7 @@ PICTURES: Final = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp
 
 def images_of(result: Mapping[str, Any]) -> tuple[ImageBlock, ...]:
     """Return the pictures of a tool's result, as far as LLM services take them."""
-    content = result.get("content")
-    listed = content if isinstance(content, list) else []
-    return tuple(one for one in map(_image, listed) if one is not None)
+    return tuple(one for one in map(_image, array_at(result, "content")) if one is not None)
 
 
 def blocks_heard(content: Any) -> tuple[Block, ...]:  # noqa: ANN401 - any JSON value

@@ -6,7 +6,6 @@ ability to deny sampling requests".
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -28,7 +27,8 @@ from humanmcp.host.terminal.results import line_of, sampled, show_sampling
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.tree import objects_at
+from humanmcp.protocol.json.jsonrpc import as_json
+from humanmcp.protocol.json.tree import objects_at, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,7 +79,7 @@ class SampledByModel:
         answer, form = (
             self._sampled(params) if self._may(params) else (dict(REFUSAL), TextForm.ERROR)
         )
-        judge(json.dumps(answer, ensure_ascii=False), form)
+        judge(as_json(answer), form)
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Learn that the server no longer wants an answer; a turn of the model is dropped then."""
@@ -123,10 +123,8 @@ class SampledByModel:
 
 def turns_of(params: dict[str, Any]) -> tuple[Turn, ...]:
     """Return the conversation that a server wants continued."""
-    system = params.get("systemPrompt")
-    turns = (
-        [Turn(TurnRole.SYSTEM, (TextBlock(system),))] if isinstance(system, str) and system else []
-    )
+    system = text_at(params, "systemPrompt")
+    turns = [Turn(TurnRole.SYSTEM, (TextBlock(system),))] if system else []
     return (*turns, *turns_heard(params.get("messages")))
 
 

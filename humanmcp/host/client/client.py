@@ -50,6 +50,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import named_after
 from humanmcp.protocol.json import jsonrpc, undecoded
 from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.session import McpSession, Party
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import PROGRESS
@@ -118,9 +119,9 @@ def find_out(
 
     None when a question was not answered, or when there is nothing to repeat for.
     """
-    questions = found.get("inputRequests", {})
+    questions = object_at(found, "inputRequests")
     more: dict[str, Any] = {}
-    if isinstance(questions, dict) and questions:
+    if questions:
         answers = {key: _answer(key, asked, negotiated, ask) for key, asked in questions.items()}
         if None in answers.values():
             return None

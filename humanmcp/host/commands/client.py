@@ -44,7 +44,6 @@ from humanmcp.host.terminal.results import (
     AtTerminal,
     WireLog,
     are_faulty,
-    as_json,
     gist,
     line_of,
 )
@@ -55,6 +54,7 @@ from humanmcp.inbox.contract import Role
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.json.tree import objects_at
 from humanmcp.protocol.tables import versions
 

@@ -21,9 +21,9 @@ from humanmcp.host.conversation import (
 )
 from humanmcp.host.sampling import Lent
 from humanmcp.host.servers import refused
-from humanmcp.host.terminal.results import as_json
 from humanmcp.locales import say
 from humanmcp.locales.stop import Phrase, StopError
+from humanmcp.protocol.json.jsonrpc import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

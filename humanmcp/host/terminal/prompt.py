@@ -15,7 +15,6 @@ from humanmcp.host.client.handshake import SessionStart
 from humanmcp.host.client.requests import LISTS, Requests
 from humanmcp.host.terminal.results import (
     are_faulty,
-    as_json,
     diagnostic_line,
     gist,
     line_of,
@@ -26,6 +25,7 @@ from humanmcp.http.server_address import put_header
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import blocking
+from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.json.tree import objects_at
 from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables.methods import REQUESTS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import sys
 from collections import deque
@@ -38,7 +37,7 @@ from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.diagnostics.model import HINTS, TextForm, unreadable
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
 from humanmcp.protocol.http.outbound import UnreadBytes
-from humanmcp.protocol.json.jsonrpc import Flaw
+from humanmcp.protocol.json.jsonrpc import Flaw, as_json
 from humanmcp.protocol.json.tree import objects_at, pretty
 from humanmcp.protocol.json.visible import one_line, visible
 from humanmcp.protocol.validation.starting_draft import values_of
@@ -97,11 +96,6 @@ def line_of(entry: Mapping[str, Any], each: List) -> tuple[str, str]:
 def _said(message: Mapping[str, Any]) -> str:
     """Return one message of a prompt, with its role."""
     return f"{message.get('role')}: {text_of({'content': [message.get('content')]})}"
-
-
-def as_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Write a value as one line of JSON."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 LONGEST: Final = 400
@@ -189,7 +183,7 @@ class AtTerminal:
                     answer, kind = self._asked(exchange, form)
                 except KeyboardInterrupt:  # the way out of every question
                     answer, kind = self.otherwise.ready_answer(exchange)
-                outcome = judge(json.dumps(answer, ensure_ascii=False), kind)
+                outcome = judge(as_json(answer), kind)
                 if not isinstance(outcome, Refused):
                     return
                 for one in outcome.verdict.diagnostics:
@@ -253,11 +247,9 @@ def show_sampling(params: Mapping[str, Any]) -> None:
     """Show the person the conversation that a server wants a model to continue."""
     if params.get("systemPrompt"):
         to_stdout(Painted("  system: ", "dim"), str(params["systemPrompt"]))
-    messages = params.get("messages")
-    for message in messages if isinstance(messages, list) else []:
-        if isinstance(message, dict):
-            said = json.dumps(message.get("content"), ensure_ascii=False)
-            to_stdout(Painted(f"  {message.get('role')}: ", "dim"), shortened(said))
+    for message in objects_at(params, "messages"):
+        said = as_json(message.get("content"))
+        to_stdout(Painted(f"  {message.get('role')}: ", "dim"), shortened(said))
 
 
 _NOISE: Final = (Flaw.NOT_JSON, Flaw.NOT_UTF8)
