@@ -98,18 +98,15 @@ def parse_book(text: str, path: Path) -> Book:
 
 def _why_never_sent(book: Book, method: str) -> Diagnostic | None:
     """Return why the server can send a list of the book in none of its versions; None if it can."""
-    import json  # noqa: PLC0415 - only with a book
-
-    from humanmcp.protocol.conversation.exchange import Exchange  # noqa: PLC0415 - as above
+    from humanmcp.protocol.conversation.exchange import Exchange  # noqa: PLC0415 - only with a book
     from humanmcp.protocol.json import jsonrpc  # noqa: PLC0415 - as above
     from humanmcp.protocol.validation.check import check  # noqa: PLC0415 - as above
 
-    request = jsonrpc.read(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode())
-    assert isinstance(request, jsonrpc.Message)  # noqa: S101 - it is written above
+    request = jsonrpc.made({"jsonrpc": "2.0", "id": 1, "method": method})
     first: Diagnostic | None = None
     for version in reversed(book.protocol_versions):
         result = with_result_envelope(lists_of(book, version)[method], method, version, book)
-        text = json.dumps(result, ensure_ascii=False)
+        text = jsonrpc.as_json(result)
         wrong = check(Exchange(1, request, version), text, TextForm.RESULT).errors
         if not wrong:
             return None

@@ -549,16 +549,16 @@ class McpSession:
         method: str,
         params: Mapping[str, Any] | None = None,
         id: str | int | None = None,  # noqa: A002 - the protocol's own word
-    ) -> str:
-        """Return the line of a new request of our own. Without an `id` it gets the next one."""
+    ) -> Message:
+        """Return a new request of our own. Without an `id` it gets the next one."""
         if id is None:
             id = self.new_id()  # noqa: A001 - the protocol's own word
         request: dict[str, Any] = {"jsonrpc": "2.0", "id": id, "method": method}
         if params is not None:
             request["params"] = params
-        line = jsonrpc.as_line(request)
-        self.remember(line)
-        return line
+        message = jsonrpc.made(request)
+        self.state.observe(self._own, message)
+        return message
 
     def give_up(self, request: Message, reason: str = "") -> str | None:
         """Stop waiting for the response to our request; return the cancellation to write, if any.

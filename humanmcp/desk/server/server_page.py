@@ -32,7 +32,6 @@ from humanmcp.protocol.answer_book.book import LISTED
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.tables import versions
 from humanmcp.protocol.tables.schemas import KINDS
 from humanmcp.protocol.validation import check
@@ -280,8 +279,7 @@ def _put(owner: DefinitionOwner, made: Any, values: dict[str, str]) -> Response:
 def _judged(made: Any, member: str) -> Verdict:  # noqa: ANN401 - any JSON value
     """Return the check's verdict on a list with an entry."""
     method = server_definition.LISTS[member]
-    asked = jsonrpc.read(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode())
-    assert isinstance(asked, Message)  # noqa: S101 - a request as it is written here
+    asked = jsonrpc.made({"jsonrpc": "2.0", "id": 1, "method": method})
     exchange = Exchange(1, asked, versions.LATEST_HANDSHAKE)
     text = json.dumps({member: [made]}, ensure_ascii=False)
     return check.check(exchange, text, TextForm.RESULT)

@@ -203,6 +203,13 @@ def read_text(line: str) -> DecodedLine:
     return read(encoded(line))
 
 
+def made(body: JsonObject) -> Message:
+    """Return the message of an object that this program makes."""
+    message = read_text(as_line(body))
+    assert isinstance(message, Message)  # noqa: S101 - it has a method, or is a response
+    return message
+
+
 def encoded(text: str) -> bytes:
     """Return the bytes of a line. Half a surrogate pair is invalid UTF-8, which `read` reports."""
     return text.encode("utf-8", "surrogatepass")

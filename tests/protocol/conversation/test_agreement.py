@@ -133,7 +133,7 @@ def cancel(room: Overheard, draw: st.DataObject) -> None:
 def ask(room: Overheard, draw: st.DataObject) -> None:
     """The session asks something of its own."""
     method, params = draw.draw(st.sampled_from(ASKED))
-    room.we_say(room.session.ask(method, params))
+    room.we_say(room.session.ask(method, params).raw)
 
 
 def answer(room: Overheard, draw: st.DataObject) -> None:
