@@ -12,7 +12,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from playwright.sync_api import expect
 
-from tests.browser.seats import Windows, until_keys_act
+from tests.browser.seats import PHONE, Windows, until_keys_act
 from tests.support.desk_process import Desking
 from tests.support.waiting import until
 
@@ -57,9 +57,12 @@ def test_the_whole_demo_by_keyboard_alone(desk: Desking, window: Windows, locale
     assert any("晴れ" in one["gist"] for one in sent)
 
 
-def test_try_it_now_is_a_lesson_that_ends_with_success(desk: Desking, window: Windows) -> None:
+@pytest.mark.parametrize("device", [{}, PHONE], ids=["computer", "phone"])
+def test_try_it_now_is_a_lesson_that_ends_with_success(
+    desk: Desking, window: Windows, device: dict[str, Any]
+) -> None:
     """Numbered steps, filled in; what the host understood after each; a summary at the end."""
-    page = window().page
+    page = window(**device).page
     page.get_by_role("button", name="Try it now").click()
     lesson = page.locator(".lesson")
     for number, task in enumerate(("tools", "get-japan-forecast", "Tokyo", "refuse", "last"), 1):

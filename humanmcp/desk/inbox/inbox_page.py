@@ -91,7 +91,7 @@ def inbox(
         return RedirectResponse(f"/?session={found.facts.name}", 303)
     first = opens_next(shown.rows(desk.board))
     options = ViewOptions(shown, sent=sent, find=find)
-    in_room = desk.around is not None  # in a room, a phone shows the open step, not the list
+    in_room = desk.around is not None  # a phone shows the open step then, as in a lesson
     return _show_inbox(request, first.key if first else None, options, is_open=in_room)
 
 
@@ -166,16 +166,18 @@ def _show_inbox(
 ) -> HTMLResponse:
     """Show the list, and one exchange beside it."""
     desk, shown, sent = desk_of(request), options.shown, options.sent
+    lesson = _lesson(request, key)
+    is_demo = key is not None and desk.board.session(key.session).facts.client == HOST
     values: dict[str, Any] = {
         **waiting_list.listed(desk.board, shown),
         "find": options.find,
-        "chosen": is_open,
+        "chosen": is_open or is_demo or lesson is not None,
         "quiet": is_quiet(request, key.session if key else shown.session or sent.partition("/")[0]),
         "opened": "" if key is None else f"{key.session}/{key.number}",
         "item": None,
         "sent": _sent(desk, sent),
         "hosts": shown_snippets(request) if key is None and not desk.board.sessions() else (),
-        "lesson": _lesson(request, key),
+        "lesson": lesson,
         "demo_host": HOST,
         "probes": desk.inbox.probes() if key is None else (),
         "view": view_of(request),
