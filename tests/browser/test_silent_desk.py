@@ -25,6 +25,7 @@ def test_a_desk_that_hangs_is_not_called_live(
     desk.process.send_signal(signal.SIGSTOP)
     try:
         expect(chip).to_have_attribute("data-how", "waiting", timeout=10_000)
+        expect(chip).to_have_attribute("data-how", "off")
     finally:
         desk.process.send_signal(signal.SIGCONT)
     expect(chip).to_have_attribute("data-how", "live")

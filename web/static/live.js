@@ -9,6 +9,7 @@ import { say } from "./words.js";
 const POLL_EVERY = 3000;
 const TRY_AGAIN_AFTER = 15_000;
 const HUNG_AFTER = 4500; // the desk pings every 2 or 3 s
+const SLOW = 5000; // milliseconds after which an answer that is not there is told
 const SILENT_FOR = 45_000;
 const NAME = `humanmcp-live${loginPath}`; // one browser may have several login sessions: a teacher has
 const GREETED_WITHIN = 10_000; // the desk greets at once
@@ -19,6 +20,7 @@ let act = () => {};
 /** @type {EventSource | null} */
 let source = null;
 let polling = 0;
+let asked = 0; // when the desk was asked for what it has not answered yet
 let next = 0;
 let lastWord = 0;
 let line = "opening"; // then "open", or "lost"
@@ -42,8 +44,7 @@ function lead() {
   leading = true;
   listen();
   setInterval(() => {
-    if (keptBack()) startPolling();
-    if (line === "open" && Date.now() - lastWord > HUNG_AFTER) how("waiting");
+    if (keptBack() || hangs()) startPolling();
     if (Date.now() - lastWord > SILENT_FOR) listen();
   }, 1000);
   return new Promise(() => {}); // hold the lock for the life of the page
@@ -81,6 +82,10 @@ function keptBack() {
   return line === "opening" && Date.now() - lastWord > GREETED_WITHIN;
 }
 
+function hangs() {
+  return line === "open" && Date.now() - lastWord > HUNG_AFTER;
+}
+
 /** @param {number} after milliseconds */
 function again(after) {
   source?.close();
@@ -95,15 +100,23 @@ function startPolling() {
   polling = setInterval(poll, POLL_EVERY);
 }
 
+// A desk that is gone without closing answers nothing, not even that it is away.
 async function poll() {
+  const waited = asked && Date.now() - asked;
+  if (waited > SLOW) how("off");
+  if (waited && waited < TRY_AGAIN_AFTER) return;
+  const own = Date.now();
+  asked = own;
   try {
     const record = await call(`/api/state?since=${version}`);
     if (!polling) return; // the stream came meanwhile, and tells more
     how("polling");
     if (record.changes.length) spread(record);
-    if (line === "lost" || keptBack()) listen(); // sooner than the browser would: the desk has just answered
+    if (line === "lost" || keptBack() || hangs()) listen(); // sooner than the browser would: the desk has just answered
   } catch {
     if (polling) how("off");
+  } finally {
+    if (asked === own) asked = 0;
   }
 }
 
