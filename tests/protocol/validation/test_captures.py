@@ -314,8 +314,8 @@ def test_a_transcript_is_read_line_by_line() -> None:
 
 @pytest.mark.parametrize("text", ["[\n", '{"a":\n', "{\n", "> {\n", '{"jsonrpc":"x\n'])
 def test_a_file_in_which_values_begin_and_never_end_is_read_all_the_same(text: str) -> None:
-    """To try each of them to the end of the file would take hours."""
-    assert [one.text for one in read_capture(text * 100_000 + DONE)][-1:] == [DONE]
+    """To try each of them to the end of the file would take minutes."""
+    assert [one.text for one in read_capture(text * 20_000 + DONE)][-1:] == [DONE]
 
 
 def test_a_member_is_left_out_and_the_others_stay_as_written() -> None:
