@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from starlette.responses import Response
+from starlette.responses import StreamingResponse
 
 from humanmcp.answering.schema import TypedDict
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from collections.abc import AsyncIterator
+
+    from starlette.types import Message, Receive, Scope, Send
 
     from humanmcp.desk.board import Board, BoardChange
     from humanmcp.desk.login import Door
@@ -36,7 +39,7 @@ class Live:
         self.board = board
         self.streams = 0
         self.ending = False
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._news = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         board.listen(self._changed)
 
@@ -50,23 +53,16 @@ class Live:
             self._loop.call_soon_threadsafe(self._wake)
 
     def _wake(self) -> None:
-        for future in self._waiting:
-            if not future.done():
-                future.set_result(None)
+        news, self._news = self._news, asyncio.Event()
+        news.set()
 
     async def wait(self, version: int, within: float) -> None:
         """Wait until the board has a newer version, the desk ends, or the time is over."""
         self._loop = asyncio.get_running_loop()  # first, so that a change from now on wakes us
         if self.ending or self.board.version != version:
             return
-        future = asyncio.get_running_loop().create_future()
-        self._waiting.add(future)
-        try:
-            await asyncio.wait_for(future, within)
-        except TimeoutError:
-            pass
-        finally:
-            self._waiting.discard(future)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), within)
 
 
 _SAYS_LESS: Final = {("arrived", "changed"), ("session", "lines")}
@@ -101,67 +97,51 @@ def report(changes: tuple[BoardChange, ...] | None) -> list[ChangeShape]:
     ]
 
 
-class EventStream(Response):
+class EventStream(StreamingResponse):
     """The response to GET /api/events."""
 
     media_type = "text/event-stream"
 
     def __init__(self, live: Live, door: Door, *, login: str, after: int) -> None:
         """Report the changes after number `after`; -1: from now on."""
-        super().__init__(headers={"X-Accel-Buffering": "no"})
-        del self.headers["content-length"]
+        super().__init__(self._events(), headers={"X-Accel-Buffering": "no"})
         self._live = live
         self._door = door
         self._login = login
         self._after = live.board.version if after < 0 else after
 
-    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write events until the reader, the login session or the desk ends."""
-        await send(
-            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-        )
+
+        async def send_in_time(message: Message) -> None:
+            await asyncio.wait_for(send(message), SEND_WITHIN)
+
         self._live.streams += 1
-        writing = asyncio.ensure_future(self._write(send))
-        leaving = asyncio.ensure_future(_gone(receive))
         try:
-            await asyncio.wait({writing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            with suppress(TimeoutError):
+                await super().__call__(scope, receive, send_in_time)
         finally:
             self._live.streams -= 1
-            for task in (writing, leaving):
-                task.cancel()
-            await asyncio.gather(writing, leaving, return_exceptions=True)
 
-    async def _write(self, send: Send) -> None:
+    async def _events(self) -> AsyncIterator[str]:
         loop = asyncio.get_running_loop()
         # The browser's waiting time before it reconnects, in milliseconds; then the first number.
         version = self._after
-        await self._send(send, f"retry: 1000\nid: {version}\nevent: hello\ndata: {{}}\n\n")
+        yield f"retry: 1000\nid: {version}\nevent: hello\ndata: {{}}\n\n"
         last = loop.time()
         while not (self._live.ending or (self._login and not self._door.still_in(self._login))):
             self._live.board.look_away()
             now = self._live.board.version
             if now != version:
-                text = _event(now, report(self._live.board.since(version)))
-                await self._send(send, text)
+                yield _event(now, report(self._live.board.since(version)))
                 version, last = now, loop.time()
             elif loop.time() - last >= PING_EVERY:
-                await self._send(send, "event: ping\ndata: {}\n\n")
+                yield "event: ping\ndata: {}\n\n"
                 last = loop.time()
             await self._live.wait(version, LOOK_EVERY)
-        await self._send(send, "event: bye\ndata: {}\n\n")
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _send(self, send: Send, text: str) -> None:
-        message = {"type": "http.response.body", "body": text.encode(), "more_body": True}
-        await asyncio.wait_for(send(message), SEND_WITHIN)
+        yield "event: bye\ndata: {}\n\n"
 
 
 def _event(version: int, changes: list[ChangeShape]) -> str:
     record = json.dumps({"version": version, "changes": changes}, separators=(",", ":"))
     return f"id: {version}\nevent: change\ndata: {record}\n\n"
-
-
-async def _gone(receive: Receive) -> None:
-    """Wait until the reader disconnects."""
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -165,7 +165,7 @@ def played(home: Path, *, reads: bool) -> tuple[Live, Reader]:
     async def play() -> Reader:
         reader = Reader(reads=reads)
         stream = EventStream(streams, Door(), login="", after=-1)
-        await asyncio.wait_for(stream({}, reader.receive, reader.send), PATIENCE)
+        await asyncio.wait_for(stream({"type": "http"}, reader.receive, reader.send), PATIENCE)
         return reader
 
     return streams, asyncio.run(play())
