@@ -32,7 +32,6 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from collections.abc import Set as AbstractSet
     from typing import Self
 
     from humanmcp.desk.history.rows import Step
@@ -108,8 +107,6 @@ class Board:
     inbox: Inbox
     long_lines: dict[tuple[str, int, int], Step] = field(default_factory=dict)
     """The rows of long lines in the history, by session, number and hash of the line."""
-    recent: tuple[int, tuple[Step, ...]] | None = None
-    """The newest lines of all sessions, and the version in which they were."""
     _sessions: dict[str, _Seen] = field(default_factory=dict)
     _by_letter: list[_Seen] | None = None
     _waiting: list[tuple[_RowOrder, Row]] = field(default_factory=list)
@@ -360,11 +357,6 @@ class Board:
             views = [seen.view for seen in self._by_letter]
         only = ONLY_SESSION.get()
         return [one for one in views if only in {"", one.facts.name}] if only else views
-
-    @property
-    def names(self) -> AbstractSet[str]:
-        """The names of all sessions that are shown."""
-        return self._sessions.keys()
 
     def session(self, name: str) -> SessionView:
         """Return one session.

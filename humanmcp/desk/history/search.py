@@ -233,8 +233,8 @@ PAGE: Final = 100
 """The number of rows of one page."""
 
 _CHUNK: Final = 500
-_FIRST_CHUNK: Final = 20
-"""The number of lines of a session that are read first: usually enough."""
+_FIRST_CHUNK: Final = 4
+"""The number of lines of a session that are read first: of a busy one, more are then wanted."""
 _MOST_READ: Final = 2000
 """The maximum number of lines that are read for one page, if most are progress."""
 LONG: Final = 100_000
@@ -450,7 +450,7 @@ def _newest_first(
             board.note_last_line(view.facts, chunk[-1].at, chunk[-1].seq)
         found = ((view, frame) for frame in reversed(chunk))
         yield from (one for one in found if start is None or _place(one) < start)
-        before, size = chunk[0].seq, _CHUNK
+        before, size = chunk[0].seq, min(5 * size, _CHUNK)
 
 
 def _number_after(board: Board, view: SessionView, at: str) -> int:
@@ -647,8 +647,8 @@ def _asks_the_same(frame: Frame, method: str, tool: object) -> bool:
     )
 
 
-def recent(board: Board, most: int, session: str = "") -> tuple[Step, ...]:
-    """Return the newest lines of all sessions or one, newest first, without progress."""
-    found = look(board, Query(session=session), most=most).steps
+def recent(board: Board, most: int) -> tuple[Step, ...]:
+    """Return the newest lines of all sessions, newest first, without progress."""
+    found = look(board, Query(), most=most).steps
     shown = (step for step in found if step.kind not in ("note", "err") and step.word != PROGRESS)
     return tuple(linked(board, step) for step in shown)

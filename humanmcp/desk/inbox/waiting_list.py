@@ -7,7 +7,6 @@ So an event costs one row, however many wait.
 
 from __future__ import annotations
 
-import heapq
 from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -15,7 +14,6 @@ from urllib.parse import urlencode
 
 from humanmcp.answering.summary import row_title
 from humanmcp.desk.history import search
-from humanmcp.desk.login import ONLY_SESSION
 from humanmcp.inbox.contract import Key
 
 if TYPE_CHECKING:
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
     from humanmcp.answering.summary import Asker, Row
     from humanmcp.desk.board import Board, BoardChange, SessionView
-    from humanmcp.desk.history.rows import Step
 
 SHOWN: Final = 200
 """The number of rows that a section shows."""
@@ -98,7 +95,7 @@ def listed(board: Board, shown: ListFilter, since: int = 0) -> dict[str, Any]:
         "total": len(parts["rows"]),
         "gone": gone,
         "writers": board.writers,
-        "recent": () if board.inbox.away else _recent(board),
+        "recent": () if board.inbox.away else search.recent(board, RECENT),
     }
 
 
@@ -143,26 +140,6 @@ def _grouped(part: Iterable[Row], shown: Iterable[Row]) -> list[dict[str, Any]]:
         }
         for asker, rows in by_asker.items()
     ]
-
-
-def _recent(board: Board) -> tuple[Step, ...]:
-    """Return the newest lines of all sessions: only sessions with changes are read again."""
-    version, before = board.version, board.recent
-    changes = board.since(before[0]) if before is not None else None
-    changed = {one.session for one in changes or ()}
-    if before is None or changes is None or ONLY_SESSION.get() or not changed <= board.names:
-        steps = search.recent(board, RECENT)
-    else:
-        kept = (one for one in before[1] if one.session not in changed)
-        new = (one for name in changed for one in search.recent(board, RECENT, name))
-        steps = tuple(heapq.nlargest(RECENT, (*kept, *new), key=_when))
-    if not ONLY_SESSION.get():
-        board.recent = version, steps
-    return steps
-
-
-def _when(step: Step) -> tuple[str, str, int]:
-    return step.at, step.session, step.seq
 
 
 def _running(board: Board, session: str = "") -> list[SessionView]:

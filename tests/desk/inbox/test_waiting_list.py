@@ -172,29 +172,3 @@ def test_a_row_that_is_parked_moves_and_a_renamed_agent_is_drawn_again(agents: A
     board.refresh(key.session, 0)
     _, parked, _ = sections(board, since=version)
     assert [group["place"] for group in parked["groups"]] == ["Qwen Code · …/work/app1"]
-
-
-def test_recent_messages_are_read_of_the_session_that_spoke(
-    agents: Agents, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However many sessions there are; and what a page shows is the same as read anew."""
-    keys = [agents.asks(number) for number in range(30)]
-    board = read(agents)
-    listed(board, EVERYTHING)
-    asked: list[str] = []
-    frames = board.inbox.last_frames_before
-
-    def reading(session: str, before: int, most: int, word: str = "") -> tuple[Frame, ...]:
-        asked.append(session)
-        return tuple(frames(session, before, most, word))
-
-    agents.inbox.record(
-        keys[7].session, Frame(2, "2026-11-20T18:30:00Z", Direction.OUT, b'{"id":1,"result":{}}', 1)
-    )
-    board.refresh(keys[7].session, 0)
-    monkeypatch.setattr(board.inbox, "last_frames_before", reading)
-    recent = [(one.session, one.seq) for one in listed(board, EVERYTHING)["recent"]]
-    assert set(asked) <= {keys[7].session}
-    assert recent[:2] == [(keys[7].session, 2), (keys[29].session, 1)]
-    board.recent = None
-    assert [(one.session, one.seq) for one in listed(board, EVERYTHING)["recent"]] == recent
