@@ -88,15 +88,14 @@ _RowOrder: TypeAlias = "tuple[bool, bool, float, Key]"
 class _Seen:
     """The last known state of a session: its rows, and a mark of each item behind a row.
 
-    `highest` is the highest number that pages know, `said` the number of the last line. `last` is
-    its time and its number; LATEST if they are not known.
+    `highest` is the highest number that pages know. `last` is the time and the number of the last
+    line; LATEST if they are not known.
     """
 
     view: SessionView
     rows: dict[int, Row] = field(default_factory=dict)
     marks: dict[int, int] = field(default_factory=dict)
     highest: int = 0
-    said: int = 0
     last: tuple[str, int] = LATEST
 
 
@@ -197,8 +196,9 @@ class Board:
         first = seen.highest + 1 if known else number or 1
         end = max((number or 0, *found)) if known else number or 0
         between = range(first, end + 1)[-MOST_MISSED:]
+        unfound = (self.item(Key(facts.name, one)) for one in between if not found.get(one))
         missed = [
-            one for one in between if not found.get(one) and self._is_over(Key(facts.name, one))
+            item.key.number for item in unfound if item and item.state is not ExchangeState.PENDING
         ]
         last = self.inbox.last_frames_before(facts.name, 0, 1) if facts.is_open else ()
         tap = facts.is_open and facts.role.traits.holds
@@ -216,14 +216,13 @@ class Board:
             for one in sorted(found):
                 self._replace(seen, one, found[one])
             seen.highest = max(seen.highest, number or 0, *found, *missed)
-            seen.last = (last[0].at, last[0].seq) if last else LATEST
+            before, seen.last = seen.last, (last[0].at, last[0].seq) if last else LATEST
             if not known or facts.letter != seen.view.facts.letter:
                 self._by_letter = None
             waiting = sum(one.standing.urgency is Urgency.NOW for one in seen.rows.values())
             seen.view = SessionView(facts, badge_of(facts), asker, waiting, holds)
             self._hear(facts.name, seen.rows)
-            if last and last[0].seq != seen.said:
-                seen.said = last[0].seq
+            if last and seen.last != before:
                 self._note("lines", facts.name)
 
     def _look(
@@ -237,7 +236,9 @@ class Board:
         if not facts.is_open and not facts.parked:
             return dict.fromkeys(seen.rows)
         if number is not None:
-            items = self._one(Key(facts.name, number)) if number else {}
+            item = self.item(Key(facts.name, number))
+            waits = item is not None and item.state is ExchangeState.PENDING
+            items = {number: item} if waits else {}
             looked = {number} if number else set()
         else:
             items = {item.key.number: item for item in self.inbox.items(facts.name)}
@@ -254,19 +255,6 @@ class Board:
             elif one not in seen.rows or seen.marks[one] != mark:
                 found[one] = mark, row(item, facts)
         return found
-
-    def _one(self, key: Key) -> dict[int, Item]:
-        try:
-            item = self.inbox.item(key)
-        except UnknownItemError:
-            return {}
-        return {key.number: item} if item.state is ExchangeState.PENDING else {}
-
-    def _is_over(self, key: Key) -> bool:
-        try:
-            return self.inbox.item(key).state is not ExchangeState.PENDING
-        except UnknownItemError:
-            return False
 
     def _replace(self, seen: _Seen, number: int, new: tuple[int, Row] | None) -> None:
         """Store the new row of an exchange, and record the change."""
@@ -386,6 +374,13 @@ class Board:
             for one in rows
             if session in {"", one.key.session} and only in {"", one.key.session}
         ]
+
+    def item(self, key: Key) -> Item | None:
+        """Return an exchange; None if there is none."""
+        try:
+            return self.inbox.item(key) if key.number else None
+        except UnknownItemError:
+            return None
 
     def waits(self, key: Key) -> bool:
         seen = self._sessions.get(key.session)

@@ -13,8 +13,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import diagnostic_shapes
-from humanmcp.answering.summary import Badge
 from humanmcp.desk import nodes
+from humanmcp.desk.board import SessionView
 from humanmcp.desk.context import THEMES, desk_of, page, page_router
 from humanmcp.desk.desk import Desk, place_in
 from humanmcp.desk.history import rows, search
@@ -173,8 +173,8 @@ def _line(request: Request, place: str) -> tuple[rows.Step, Frame]:
     """Return a recorded line by its session and number."""
     desk = desk_of(request)
     name, seq = place_in(place)
-    frame, mark = desk.line_at(Key(name, seq)), desk.board.session(name)
-    return rows.step(name, mark.badge, frame, mark.facts.role), frame
+    frame = desk.line_at(Key(name, seq))
+    return search.row_of(desk.board, desk.board.session(name), frame), frame
 
 
 @router.get("/line/{name}/{seq}")
@@ -182,7 +182,8 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     """Show one recorded line, verbatim; of a request and its response both."""
     step, frame = _line(request, f"{name}/{seq}")
     desk = desk_of(request)
-    facts = desk.board.session(name).facts
+    view = desk.board.session(name)
+    facts = view.facts
     is_read = not step.inwards or step.kind not in ("malformed", "batch")
     batches = features(facts.protocol_version).batches
     why = () if is_read else why_unreadable(frame, batches=batches)
@@ -191,7 +192,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     before = search.previous(desk.board, name, frames[0])
     earlier = () if before is None else search.exchange(desk.board, name, before)
     halves = [
-        _half(desk, step.badge, facts, one, earlier[at].seq if at < len(earlier) else 0)
+        _half(desk, view, one, earlier[at].seq if at < len(earlier) else 0)
         for at, one in enumerate(frames)
     ]
     return page(
@@ -217,16 +218,14 @@ def note_line(request: Request, name: str, seq: int, values: FormValues) -> Resp
     return RedirectResponse(f"/line/{name}/{seq}", 303)
 
 
-def _half(
-    desk: Desk, badge: Badge, facts: SessionFacts, frame: Frame, before: int
-) -> dict[str, Any]:
+def _half(desk: Desk, view: SessionView, frame: Frame, before: int) -> dict[str, Any]:
     """Return a line of an exchange, as its page shows it; `before` is one to compare it with.
 
     `can_repeat`: a person sent it, and may send it again.
     """
-    step = rows.step(facts.name, badge, frame, facts.role)
+    facts, step = view.facts, search.row_of(desk.board, view, frame)
     after = desk.inbox.last_frames_before(facts.name, frame.seq + AFTER, AFTER) if frame.seq else ()
-    steps = [rows.step(facts.name, badge, one, facts.role) for one in after if one.seq >= frame.seq]
+    steps = [search.row_of(desk.board, view, one) for one in after if one.seq >= frame.seq]
     heads = [one.part for one in steps if one.part.get("carries") == step.carries]
     url = _url(heads[0]) if heads and step.carries else ""
     text, cut = frame.text, frame.text[:LONGEST]
@@ -353,7 +352,7 @@ def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
     if at < 0:
         return {}
     last = frames[at + 1].seq if at + 1 < len(frames) else math.inf
-    drawn = (rows.step(name, mark.badge, one, mark.facts.role) for one in lines if one.seq < last)
+    drawn = (search.row_of(desk.board, mark, one) for one in lines if one.seq < last)
     steps = rows.folded(rows.paired(drawn))
     step = next(step for step in steps if step.seq == frames[at].seq)
     text, read = frames[at].text, None

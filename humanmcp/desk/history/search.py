@@ -11,7 +11,6 @@ import re
 import time
 from bisect import insort
 from collections import defaultdict
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -28,7 +27,7 @@ from humanmcp.desk.history.rows import (
     paired,
     step,
 )
-from humanmcp.inbox.contract import Item, Key, Purpose, UnknownItemError
+from humanmcp.inbox.contract import Item, Key, Purpose
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction, Frame
 from humanmcp.protocol.http.client import is_beside, part_in
@@ -112,7 +111,7 @@ class OtherHalves:
         for frame in self._before(session, response, found.id):
             if _answers(response, frame):
                 return frame
-        item = self.item(session, response.number)
+        item = self._board.item(Key(session, response.number))
         if (
             item is None
             or item.purpose is not Purpose.ANSWER
@@ -123,7 +122,7 @@ class OtherHalves:
 
     def outcome(self, session: str, request: Frame) -> tuple[str, Frame | None]:
         """Return the outcome of a request, and its response if there is one."""
-        item = self.item(session, request.number)
+        item = self._board.item(Key(session, request.number))
         if item is not None and item.purpose is not Purpose.ANSWER:
             item = None  # a tap held it, so the item has no response
         if item is not None and item.state is not ExchangeState.ANSWERED:
@@ -151,12 +150,6 @@ class OtherHalves:
             if _cancels(frame, request, asked.id):
                 state = ExchangeState.CANCELLED
         return state.value, None
-
-    def item(self, session: str, number: int) -> Item | None:
-        try:
-            return self._board.inbox.item(Key(session, number)) if number else None
-        except UnknownItemError:
-            return None
 
     def _before(self, session: str, frame: Frame, id_: RequestId) -> Iterator[Frame]:
         """Yield the earlier frames that may belong to one, newest first, until the time limit."""
@@ -330,7 +323,7 @@ def look(
     for view, frame in lines:
         place = (view.facts.name, frame.seq)
         if _wanted(halves, view.facts.name, frame, query):
-            steps.append(_step(board, view, frame))
+            steps.append(row_of(board, view, frame))
             rows += not (query.empty and is_folded(frame))
         if rows == most or len(steps) == max(_MOST_READ, most):
             further = place
@@ -353,7 +346,7 @@ def marked(board: Board, query: Query, drafts: FormDrafts) -> HistoryMatch:
         for frame in board.inbox.last_frames_before(view.facts.name, seq + 1, 1)
         if frame.seq == seq and _wanted(halves, view.facts.name, frame, others)
     ]
-    steps = paired(_step(board, *one) for one in sorted(found, key=_place))
+    steps = paired(row_of(board, *one) for one in sorted(found, key=_place))
     return HistoryMatch(tuple(reversed(steps)), None, complete=True)
 
 
@@ -362,7 +355,7 @@ def is_folded(frame: Frame) -> bool:
     return _PROGRESS in frame.raw or is_beside(part_in(frame))
 
 
-def _step(board: Board, view: SessionView, frame: Frame) -> Step:
+def row_of(board: Board, view: SessionView, frame: Frame) -> Step:
     """Return the row of a line; that of a long line comes from the cache."""
     place = (view.facts.name, frame.seq, hash(frame))
     found = board.long_lines.get(place) if len(frame.raw) > LONG else None
@@ -516,7 +509,7 @@ def conversation(board: Board, session: str, most: int = 40) -> tuple[Step, ...]
     """
     view = board.session(session)
     lines = said(board, session, most)
-    steps = folded(paired(_step(board, view, frame) for frame in lines))
+    steps = folded(paired(row_of(board, view, frame) for frame in lines))
     return tuple(linked(board, step) for step in steps)
 
 
@@ -574,21 +567,17 @@ def previous(board: Board, session: str, frame: Frame) -> Frame | None:
 def linked(board: Board, step: Step) -> Step:
     """Return a row with a link if its exchange is in the inbox."""
     key = Key(step.session, step.number)
-    with suppress(UnknownItemError):
-        if step.number and (board.waits(key) or board.inbox.item(key)):
-            return replace(step, in_inbox=True)
-    return step
+    return replace(step, in_inbox=board.waits(key) or board.item(key) is not None)
 
 
 def _completed(board: Board, halves: OtherHalves, pair: Pair) -> Pair:
     """Add the missing half of an exchange, and its state."""
     step = pair.step
-    item = halves.item(step.session, step.number)
-    in_inbox = item is not None or board.waits(Key(step.session, step.number))
+    item = board.item(Key(step.session, step.number))
     view = board.session(step.session)
     if pair.answer is None and step.times == 1 and step.kind in ("request", *_ANSWERS):
         pair = _with_other_half(board, halves, view, pair)
-    pair = replace(pair, step=replace(pair.step, in_inbox=in_inbox))
+    pair = replace(pair, step=replace(pair.step, in_inbox=item is not None))
     if item is None or pair.step.kind != "request" or pair.state in ("", "error"):
         return pair
     standing = standing_of(item, view.facts.life)
@@ -608,11 +597,11 @@ def _with_other_half(board: Board, halves: OtherHalves, view: SessionView, pair:
         state, response = halves.outcome(step.session, frame)
         if response is None:
             return replace(pair, state=state)
-        answer = _step(board, view, response)
+        answer = row_of(board, view, response)
         return replace(pair, answer=answer, state=answered_state(answer))
     request = halves.request_of(step.session, frame)
     return (
-        pair if request is None else Pair(_step(board, view, request), step, answered_state(step))
+        pair if request is None else Pair(row_of(board, view, request), step, answered_state(step))
     )
 
 
