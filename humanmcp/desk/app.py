@@ -16,7 +16,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
-from starlette.datastructures import QueryParams
+from starlette.datastructures import MutableHeaders, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -149,9 +149,9 @@ def guarded(
 ) -> Guard:
     """Return `app` behind the guard; unknown browsers get the page `stranger`."""
 
-    def page(scope: Scope, why: str, status: int) -> bytes:
+    def page(scope: Scope, why: str, status: int) -> str:
         html = render("refused.html", why=why, is_out=status == 401) if why else render(stranger)
-        return linked(html, scope).encode()
+        return linked(html, scope)
 
     return Guard(
         app,
@@ -199,17 +199,14 @@ class SentForms:
 
         async def sending(message: Message) -> None:
             if key is not None and message.get("status") == 303:
-                found = header(message["headers"], "location") or ""
-                headers = [
-                    (b"location", found.encode("latin-1")),
-                    (b"content-type", b"text/html; charset=utf-8"),
-                    (b"content-length", b"0"),
-                ]
-                if not _REASONS & parse_qs(urlsplit(found).query, keep_blank_values=True).keys():
+                message["status"] = 200
+                headers = MutableHeaders(scope=message)
+                headers["content-type"] = "text/html; charset=utf-8"
+                leads = urlsplit(headers["location"])
+                if not _REASONS & parse_qs(leads.query, keep_blank_values=True).keys():
                     desk = scope.get("state", {}).get("desk", self._desk)
                     await run_in_threadpool(_forget_draft, desk, scope, unquote(key))
-                    headers.append((b"draft", b"taken"))
-                message = {**message, "status": 200, "headers": headers}
+                    headers["draft"] = "taken"
             await send(message)
 
         await self._app(scope, receive, sending)

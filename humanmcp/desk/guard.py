@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
+from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 
 from humanmcp.desk.login import ONLY_SESSION, login_of, login_path_of, within, without_login_path
 from humanmcp.desk.rights import PUBLIC, Who
@@ -70,7 +72,7 @@ HEADERS: Final[Mapping[str, str]] = {
 }
 """The headers of every response, also of refusals."""
 
-_TRUSTED: Final = (b"cross-origin-opener-policy", b"same-origin")
+_TRUSTED: Final = {"cross-origin-opener-policy": "same-origin"}
 """A header for trustworthy origins only: encrypted, or on this computer."""
 _LOOPBACK: Final = ("127.", "localhost", "[::1]")
 
@@ -239,7 +241,7 @@ class Guard:
         *,
         address: Address,
         door: Door,
-        page: Callable[[Scope, str, int], bytes],
+        page: Callable[[Scope, str, int], str],
         tell: Callable[[str], str],
         note: Callable[[Scope, Exception], None],
     ) -> None:
@@ -261,7 +263,7 @@ class Guard:
         refusal = judge(scope, self._address) or self._who(scope)
         if refusal is not None:
             _log.info("refused %d %s", refusal.status, one_line(scope["path"], 120))
-            await self._refuse(refusal, scope, _with_headers(send, scope, secure=secure))
+            await self._refuse(refusal, scope, receive, _with_headers(send, scope, secure=secure))
             return
         sender = scope.get("state", {}).get("login") or client_address(scope)
         # A login attempt is the only request with a body that strangers may send.
@@ -289,7 +291,7 @@ class Guard:
         if body.trouble is not None:
             if body.trouble is BodyTrouble.LARGE:
                 await body.drain()  # a browser that is still sending would show none of our words
-            await self._refuse(_REFUSALS[body.trouble], scope, send)
+            await self._refuse(_REFUSALS[body.trouble], scope, body.receive, send)
 
     def _who(self, scope: Scope) -> Refusal | None:
         """Identify the sender: by the token of scripts, or by login path and cookie.
@@ -322,30 +324,18 @@ class Guard:
             return OTHER_SESSION if session and named - {session} else None
         return _ENDED.get(self._door.why_ended(login), STRANGER)
 
-    async def _refuse(self, refusal: Refusal, scope: Scope, send: Send) -> None:
+    async def _refuse(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
         said = self._tell(refusal.code)
         if path.startswith(API):
-            kind, body = "application/json", json.dumps({"detail": said}).encode()
+            kind, body = "application/json", json.dumps({"detail": said})
         elif refusal in _PAGES and not path.startswith(STATIC):
             why = "" if refusal is STRANGER else said
-            kind, body = "text/html; charset=utf-8", self._page(scope, why, refusal.status)
+            kind, body = "text/html", self._page(scope, why, refusal.status)
         else:
-            kind, body = "text/plain; charset=utf-8", f"{said}\n".encode()
-        await send(
-            {
-                "type": "http.response.start",
-                "status": refusal.status,
-                "headers": [
-                    (b"content-type", kind.encode()),
-                    (b"content-length", str(len(body)).encode()),
-                    (b"connection", b"close"),
-                ],
-            }
-        )
-        await send(
-            {"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body}
-        )
+            kind, body = "text/plain", f"{said}\n"
+        response = Response(body, refusal.status, {"connection": "close"}, kind)
+        await response(scope, receive, send)
 
 
 _REFUSALS: Final[Mapping[BodyTrouble, Refusal]] = {
@@ -388,21 +378,14 @@ def _with_headers(send: Send, scope: Scope, *, secure: bool) -> Send:
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = [_leading(header, login_path) for header in message.get("headers", ())]
-            headers += [(key.encode(), value.encode()) for key, value in HEADERS.items()]
+            headers = MutableHeaders(scope=message)
+            headers.update(HEADERS)
             if secure or (header(scope["headers"], "host") or "").startswith(_LOOPBACK):
-                headers.append(_TRUSTED)
-            if not any(key == b"cache-control" for key, _ in headers):
-                kept = b"no-cache" if scope["path"].startswith(STATIC) else b"no-store"
-                headers.append((b"cache-control", kept))
-            message = {**message, "headers": headers}
+                headers.update(_TRUSTED)
+            if "location" in headers:
+                headers["location"] = within(headers["location"], login_path)
+            is_file = scope["path"].startswith(STATIC)
+            headers.setdefault("cache-control", "no-cache" if is_file else "no-store")
         await send(message)
 
     return sending
-
-
-def _leading(header: tuple[bytes, bytes], login_path: str) -> tuple[bytes, bytes]:
-    name, value = header
-    if name.lower() != b"location":
-        return header
-    return name, within(value.decode("latin-1"), login_path).encode("latin-1")

@@ -137,15 +137,14 @@ class ReadRequest(Request):
         Raises:
             JSONDecodeError: it is not JSON, or more than a record of texts.
         """
-        if "record" not in self.scope["state"]:
+        if not hasattr(self, "_json"):  # likewise
             try:
                 body = await self.body()
                 read = json.loads if len(body) <= SMALL else read_record
-                record = await _aside(len(body), read, body)
+                self._json = await _aside(len(body), read, body)
             except (ValueError, RecursionError) as error:
                 raise json.JSONDecodeError(str(error), "", 0) from error
-            self.scope["state"]["record"] = record
-        return self.scope["state"]["record"]
+        return self._json
 
 
 async def _check(request: Request, entry: Entry) -> None:
