@@ -42,7 +42,7 @@ PROMPT: Final = "Enter method :  "
 SECTION: Final = "client"
 
 _FOR_ANOTHER_ROLE: Final = frozenset(name for name, one in REQUESTS.items() if not one.to_server)
-_WORDS: Final = ("prompt", "read", "complete")
+_WORDS: Final = ("call", "call!", "prompt", "read", "complete")
 _SAMPLE: Final = b'{"jsonrpc":"2.0","id":0,"method":"ping"}'
 _OF_HTTP: Final = ("header", "drop", "resume")
 
@@ -127,11 +127,9 @@ class Prompt:
     def _commands(self) -> dict[str, Callable[[str], None]]:
         """What takes the rest of a line, by its first word."""
         return {
-            "call": self._call,
-            "call!": partial(self._call, anyway=True),
             "raw": self._raw,
             "reconnect": self._reconnect,
-            **{word: partial(self._say_in_words, word) for word in _WORDS},
+            **{word: partial(self._ask_in_words, word) for word in _WORDS},
             **{word: partial(self._do_over_http, word) for word in _OF_HTTP},
         }
 
@@ -207,28 +205,21 @@ class Prompt:
             if page.result is None:
                 self._show(each.method, page)
 
-    def _call(self, rest: str, *, anyway: bool = False) -> None:
-        """Call a tool with `key=value …`, checked against what the server said it takes."""
-        in_background = rest.endswith(" &")
-        name, _, typed = rest.removesuffix(" &").partition(" ")
+    def _ask_in_words(self, word: str, rest: str) -> None:
+        """Call a tool, get a prompt, read a resource, or complete an argument."""
+        word, anyway = word.removesuffix("!"), word.endswith("!")
+        is_call = word == "call"
+        in_background = is_call and rest.endswith(" &")
+        name, _, typed = (rest[:-2] if in_background else rest).partition(" ")
         if not name:
-            raise MistypedError("call what")
-        asking = self.requests.call(name, typed.strip(), anyway=anyway)
-        if not anyway and self._is_faulty(*asking):
+            raise MistypedError(f"{word} what")
+        asking = self.requests.made(word, name, typed.strip(), anyway=anyway)
+        if not anyway and self._is_faulty(*asking) and is_call:  # all else is said, and sent
             raise MistypedError("not called", name=name)
         if in_background:
             self._begin(*asking)
         else:
             self._show(asking.method, self.client.call(*asking))
-
-    def _say_in_words(self, word: str, rest: str) -> None:
-        """Get a prompt, read a resource, or complete an argument."""
-        name, _, typed = rest.partition(" ")
-        if not name:
-            raise MistypedError(f"{word} what")
-        asking = self.requests.made(word, name, typed.strip())
-        self._is_faulty(*asking)  # said, and sent, as with a method
-        self._show(asking.method, self.client.call(*asking))
 
     def _begin(self, method: str, params: Mapping[str, Any] | None) -> None:
         """Ask in the background; the response is shown when it comes."""
