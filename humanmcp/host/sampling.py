@@ -23,12 +23,13 @@ from humanmcp.host.conversation import (
     TurnRole,
     blocks_heard,
 )
-from humanmcp.host.terminal.results import line_of, sampled, show_sampling
+from humanmcp.host.terminal.results import line_of, show_sampling
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.json.tree import objects_at, text_at
+from humanmcp.protocol.validation.results import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,7 +119,8 @@ class SampledByModel:
         with self.typist.above():
             to_stderr(Painted(line, "dim"))
         stop = _STOPS.get(turn.stop, "endTurn")
-        return sampled(turn.text, self.sampler.name, stop), TextForm.RESULT
+        said = {"type": "text", "text": turn.text}
+        return sampled(said, self.sampler.name, stop), TextForm.RESULT
 
 
 def turns_of(params: dict[str, Any]) -> tuple[Turn, ...]:

@@ -40,6 +40,7 @@ from humanmcp.protocol.http.outbound import UnreadBytes
 from humanmcp.protocol.json.jsonrpc import Flaw, as_json
 from humanmcp.protocol.json.tree import objects_at, pretty
 from humanmcp.protocol.json.visible import one_line, visible
+from humanmcp.protocol.validation.results import sampled
 from humanmcp.protocol.validation.starting_draft import values_of
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ class AtTerminal:
         typed = self.typist.ask(say(SECTION, "ask sampling"))
         if not typed:
             return dict(REFUSAL), TextForm.ERROR
-        return sampled(typed, "a person"), TextForm.RESULT
+        return sampled({"type": "text", "text": typed}), TextForm.RESULT
 
     def _elicited(self, params: dict[str, Any], form: FormAtTerminal) -> dict[str, Any]:
         quoted_to_stdout(str(params.get("message", "")))
@@ -235,12 +236,6 @@ class AtTerminal:
                 return {"action": "accept"}
             with contextlib.suppress(LeftError):  # back to the question: decline, cancel, or fill
                 return {"action": "accept", "content": form.fill()}
-
-
-def sampled(text: str, model: str, stop: str = "endTurn") -> dict[str, Any]:
-    """Return what a model says, as the result of `sampling/createMessage`."""
-    content = {"type": "text", "text": text}
-    return {"role": "assistant", "content": content, "model": model, "stopReason": stop}
 
 
 def show_sampling(params: Mapping[str, Any]) -> None:

@@ -159,8 +159,12 @@ def plain_result(
         if outcome is not None:
             return outcome_result(exchange.version, outcome, negotiated)
         return tool_text(exchange.version, text, negotiated, is_error=is_error)
-    content = {"type": "text", "text": text}
-    return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "endTurn"}
+    return sampled({"type": "text", "text": text})
+
+
+def sampled(content: Json, model: str = MODEL, stop: str = "endTurn") -> JsonObject:
+    """Return the result of `sampling/createMessage`."""
+    return {"role": "assistant", "content": content, "model": model, "stopReason": stop}
 
 
 def outcome_result(version: str, outcome: JsonObject, negotiated: NegotiatedState) -> JsonObject:

@@ -13,7 +13,7 @@ from humanmcp.protocol.tables import examples, methods, schemas, versions
 from humanmcp.protocol.tables.objects import SHAPES
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.json_schema import validator
-from humanmcp.protocol.validation.results import MODEL
+from humanmcp.protocol.validation.results import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,7 +99,7 @@ def call(exchange: Exchange, name: str, arguments: Json) -> JsonObject:
     """Return a tool call by the model. The number of the turn makes the id of the call unique."""
     number = f"call-{exchange.id.value}"
     content = {"type": "tool_use", "id": number, "name": name, "input": arguments}
-    return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "toolUse"}
+    return sampled(content, stop="toolUse")
 
 
 def message(exchange: Exchange, member: str, body: Json) -> str:
