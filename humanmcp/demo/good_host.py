@@ -8,7 +8,6 @@ answer fails its call, and the connection stays open unless the host does not sp
 from __future__ import annotations
 
 import enum
-import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.conversation.exchange import (
@@ -19,7 +18,7 @@ from humanmcp.protocol.conversation.exchange import (
     UnreadableArrived,
 )
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, unreadable
-from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.json.jsonrpc import Message, as_json, encoded, read, with_token
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.session import McpSession, Party
 from humanmcp.protocol.tables import reactions, versions
@@ -135,7 +134,7 @@ class GoodHost:
             if self.strictness is Strictness.STRICT and awaited is not None:
                 return (self._unasked(message),)
             if awaited is not None and awaited.id is not None:
-                line = json.dumps({**message.body, "id": awaited.id.value}).encode()
+                line = encoded(with_token(message.raw, awaited.id.token))
         found = (self._react(event) for event in self._session.receive(line))
         return tuple(one for one in found if one is not None)
 
@@ -192,7 +191,7 @@ class GoodHost:
         result = self._answers.get(exchange.method)
         form = TextForm.RESULT if result is not None else TextForm.ERROR
         refusal = {"code": -32601, "message": "Method not found"}
-        text = json.dumps(refusal if result is None else result, ensure_ascii=False)
+        text = as_json(refusal if result is None else result)
         outcome = self._session.reply(exchange.number, text, form, anyway=True)
         line = outcome.line if isinstance(outcome, Sent) else None
         return WasAsked(exchange.request, line or "")

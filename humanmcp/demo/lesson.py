@@ -7,7 +7,6 @@ restarted desk, and two desks on one inbox, show the same lesson.
 from __future__ import annotations
 
 import functools
-import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -44,7 +43,7 @@ from humanmcp.protocol.answer_book.book_format import (
     texts,
 )
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.json.jsonrpc import Kind, Message, encoded, with_token
 from humanmcp.protocol.tables import methods, versions
 
 if TYPE_CHECKING:
@@ -132,8 +131,8 @@ class _Reading:
         """Take a line that the client received."""
         if self._own and isinstance(message, Message) and message.id is not None:
             request = self._asked.get(message.id.key)
-            if request is not None and not message.method:
-                line = json.dumps({**message.body, "id": request.body["id"]}).encode()
+            if request is not None and request.id is not None and not message.method:
+                line = encoded(with_token(message.raw, request.id.token))
         for reaction in self._host.take(line):
             self._reactions.append(reaction)
             if self.found:

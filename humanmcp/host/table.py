@@ -6,7 +6,6 @@ by what stands in `played/`: an answer book, a recorded model, a first prompt. K
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from humanmcp.host.terminal.chat import ending_of
 from humanmcp.inbox.contract import Role
 from humanmcp.locales import say, spoken_language
 from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.json.tree import object_at
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class PlayedHost:
         if turn.text:
             tell(Role.MODEL, turn.text)
         for use in turn.calls:
-            tell(Role.MODEL, f"{use.name} {json.dumps(use.input, ensure_ascii=False)}")
+            tell(Role.MODEL, f"{use.name} {as_json(use.input)}")
 
         why = ending_of(turn)
         if why is not None:
@@ -115,7 +115,7 @@ class PlayedHost:
     def calling(self, use: ToolUse, tool: ToolAddress) -> None:
         """Print a message that goes to the server."""
         self._called.add(use.id)
-        given = json.dumps(use.input, ensure_ascii=False)
+        given = as_json(use.input)
         tell(Role.CLIENT, f"tools/call {tool.tool} {given}")
 
     def returned(self, use: ToolUse, result: ToolResult) -> None:
@@ -158,7 +158,7 @@ class HostPerson(PlayedHost):
 
     def permit(self, use: ToolUse, tool: ToolAddress) -> ToolUse | ToolResult:
         """Ask: call it, answer in its place, or refuse."""
-        given = json.dumps(use.input, ensure_ascii=False)
+        given = as_json(use.input)
         wants = say(SECTION, "wants", server=tool.server, tool=tool.tool, given=given)
         fields: dict[str, Any] = {
             "choice": {

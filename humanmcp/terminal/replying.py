@@ -247,10 +247,15 @@ def _print_questions(questions: Sequence[AskedQuestion]) -> None:
         quoted_to_stdout(question.text, "bold")
         for told in approvals.told_beside(question):
             quoted_to_stdout(told, "dim")
-        for number, (label, note) in enumerate(question.options, 1):
-            to_stdout("  ", Painted(f"{number}", "bold"), f"  {one_line(label)}")
-            if note:
-                to_stdout("     ", Painted(one_line(note), "dim"))
+        print_options(question)
+
+
+def print_options(question: AskedQuestion) -> None:
+    """Print the options with their numbers and descriptions."""
+    for number, (label, note) in enumerate(question.options, 1):
+        to_stdout("  ", Painted(f"{number}", "bold"), f"  {one_line(label)}")
+        if note:
+            to_stdout("     ", Painted(one_line(note), "dim"))
 
 
 def next_commands(opened: OpenExchange, name: str) -> str:

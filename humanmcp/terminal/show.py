@@ -42,7 +42,7 @@ from humanmcp.terminal.inbox import (
     waited,
 )
 from humanmcp.terminal.problems import print_problems
-from humanmcp.terminal.replying import next_commands, print_card
+from humanmcp.terminal.replying import next_commands, print_card, print_options
 
 if TYPE_CHECKING:
     import argparse
@@ -193,10 +193,7 @@ def _ask(inquiry: AskedQuestion) -> None:
     if inquiry.context:
         quoted_to_stdout(inquiry.context)
     to_stdout("")
-    for number, (option, description) in enumerate(inquiry.options, 1):
-        to_stdout("  ", Painted(f"{number}", "bold"), f"  {one_line(option)}")
-        if description:
-            to_stdout("     ", Painted(one_line(description), "dim"))
+    print_options(inquiry)
     if inquiry.options:
         to_stdout("")
 
