@@ -20,7 +20,7 @@ from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.encodings import utf16_of
-from humanmcp.protocol.json.jsonrpc import Message, item_spans, members, parts_of
+from humanmcp.protocol.json.jsonrpc import Message, closed_at, item_spans, members, parts_of
 from humanmcp.protocol.json.tree import follow, objects_at, text_at
 from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables import methods
@@ -564,6 +564,11 @@ class _LineReader:
                 self._tries -= (len(window) if is_cut else error.pos) + _PER_TRY
                 if len(window) < size or not is_cut:
                     return 0
+            except ValueError:  # an integer of more than 4300 digits
+                self._tries -= len(window)
+                end = closed_at(window, 0)
+                if end > 0 or len(window) < size:
+                    return max(0, end)
             except RecursionError:
                 self._tries -= _DEEP
                 return 0
@@ -655,12 +660,17 @@ def without_member(text: str, name: str) -> str:
 _LEFT_OUT: Final = {"[Object]": "{}", "[Array]": "[]"}
 """What Node.js prints in the place of what is nested deeply."""
 
+_QUOTED_NAME: Final = re.compile(r'[\[{\s]*"')
+
 
 def _inspected(text: str, at: str) -> tuple[str, str, None, str, bool]:
     """Return an object as Node.js prints it as JSON; as it is where that cannot be.
 
     With what `CapturedLine` has behind the text: the last member tells if something is left out.
+    JSON with a mistake stays as it is, too: Node.js puts no name into double quotes.
     """
+    if _QUOTED_NAME.match(text):
+        return text, at, None, "", False
     whole = text
     for name, empty in _LEFT_OUT.items():
         whole = whole.replace(f": {name}", f": {empty}")

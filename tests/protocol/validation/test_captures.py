@@ -229,6 +229,24 @@ def test_a_message_of_which_node_left_something_out_is_named(inner: str, *, is_c
     assert line.is_cut is is_cut
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        DONE[:-2],
+        f"[{DONE[:-2]}",
+        '{"jsonrpc":"2.0","id":1,"result":{"content":[],}}',
+        '{"jsonrpc":"2.0","id":1,"result":{"mm":' + "9" * 5000 + "}}",
+        '{"jsonrpc":"2.0","id":1,"result":{"mm":' + "9" * 5000,
+        '{"jsonrpc":"2.0","id":1,"result":{"mm":[' + "9" * 5000 + ',"' + "x" * 99_000 + '"]}}',
+    ],
+    ids=["torn", "torn in a batch", "comma", "a long number", "torn behind it", "long behind it"],
+)
+def test_a_line_with_a_mistake_in_its_json_stays_as_it_was_sent(line: str) -> None:
+    """A log shows what was on the wire, and is not corrected."""
+    log = f"[2026-04-06 15:09:10.000] IN: {CALL}\n[2026-04-06 15:09:11.000] OUT: {line}\n"
+    assert [one.text for one in read_capture(log)] == [CALL, line]
+
+
 @pytest.mark.parametrize(("text", "lines"), CAPTURES.values(), ids=CAPTURES)
 def test_a_capture_with_the_line_ends_of_windows_says_the_same(
     text: str, lines: list[tuple[Direction | None, str]]
