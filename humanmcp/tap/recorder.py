@@ -35,6 +35,7 @@ from humanmcp.protocol.conversation.transcript import (
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.undecoded import envelope
 from humanmcp.protocol.validation.captures import write_log_line
 from humanmcp.protocol.validation.whole_conversation import ConversationJudge
 
@@ -136,6 +137,11 @@ MOST_UNCHECKED: Final = 500
 _SAID: Final = frozenset({Severity.ERROR, Severity.WARNING})
 
 
+def _short(line: bytes) -> bytes:
+    """Return a line as it is read while others pass: of a long one, what it is and answers."""
+    return line if len(line) <= LONGEST_HEARD else envelope(line)
+
+
 class Listening:
     """Hears what is in a transcript, in a thread, and puts what the check says of it there, too."""
 
@@ -182,8 +188,7 @@ class Listening:
             heard = self._heard
         for frame in self._inbox_session.frames(heard):
             for seen in view.feed(frame):
-                short = seen.raw if len(seen.raw) <= LONGEST_HEARD else b""
-                for message in jsonrpc.items_in(short):
+                for message in jsonrpc.items_in(_short(seen.raw)):
                     if isinstance(message, Message):
                         state.observe(seen.direction, message)
         return state
@@ -254,8 +259,9 @@ class Listening:
     def _hear(self, frame: Frame, *, checks: bool) -> None:
         if len(frame.raw) > LONGEST_HEARD:
             self._remark(b"", f"{frame.seq}: too long to be checked here; an export checks it")
-        elif not checks:
-            self._judge.follow(frame.seq, frame.direction, frame.raw)
+            checks = False
+        if not checks:
+            self._judge.follow(frame.seq, frame.direction, _short(frame.raw))
         else:
             for judged in self._judge.line(frame.seq, frame.direction, frame.raw):
                 self._is_probe &= judged.method == "server/discover"

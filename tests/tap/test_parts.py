@@ -14,7 +14,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.protocol.conversation.transcript import BY_CHECK, COMMAND, Direction, Frame
 from humanmcp.tap.pump import Pump, Sink
-from humanmcp.tap.recorder import MOST_UNCHECKED, Listening, TapRecorder
+from humanmcp.tap.recorder import LONGEST_HEARD, MOST_UNCHECKED, Listening, TapRecorder
 from tests.support.waiting import PATIENCE, until
 
 
@@ -85,6 +85,7 @@ def notes_of(inbox_session: InboxSession) -> list[str]:
 
 
 ASKED = b'{"jsonrpc":"2.0","id":%d,"method":"tools/list"}'
+LONG = b"x" * (LONGEST_HEARD + 1)
 UNASKED = b'{"jsonrpc":"2.0","id":%d,"result":{"tools":[]}}'
 
 
@@ -105,6 +106,28 @@ def test_what_passed_is_heard_and_checked_in_order(inbox_session: InboxSession) 
     lines = {frame.seq: frame.raw for frame in inbox_session.frames() if frame.raw}
     assert [lines[seq] for seq in about] == [UNASKED % 1, UNASKED % 2, UNASKED % 4, ASKED % 3]
     assert [one.seq for one in listening.unanswered] == [about[-1]]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b'{"jsonrpc":"2.0","id":7,"result":{"tools":[],"_meta":"%s"}}',
+        b'{"jsonrpc": "2.0", "result": {"tools": [], "_meta": "%s"}, "id": 7}',
+        b'{"id":7,"error":{"code":1,"message":"%s"},"jsonrpc":"2.0"}',
+    ],
+)
+def test_a_long_response_answers_its_request(inbox_session: InboxSession, answer: bytes) -> None:
+    """It is not checked while others pass, but nobody hears that it never came."""
+    recorder = TapRecorder()
+    listening = Listening(inbox_session, recorder)
+    recorder.put(Direction.IN, ASKED % 7)
+    recorder.put(Direction.IN, b'{"method":"tools/list","params":{"a":"%s"},"id":8}' % LONG)
+    recorder.put(Direction.OUT, answer % LONG)
+    assert [one.id.token for one in listening.so_far().open] == ["8"]
+    listening.stop()
+    listening.start()
+    assert listening.wait(PATIENCE)
+    assert [one.diagnostic.detail[-1] for one in listening.unanswered] == [("id", "8")]
 
 
 def test_of_a_flood_the_last_lines_are_checked(inbox_session: InboxSession) -> None:

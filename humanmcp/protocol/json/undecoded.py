@@ -113,6 +113,17 @@ def stand_in(first: bytes, last: bytes, size: int) -> bytes | None:
     return line.encode()
 
 
+def envelope(line: bytes) -> bytes:
+    """Return a message with the id and the method of a long line, or a result with its id.
+
+    It tells which request a line is, or answers, without decoding it.
+    """
+    found = at_the_ends(line[:BEGINNING], line[-_ENDS:])
+    rest = "" if "method" in found else ',"result":{}'
+    parts = "".join(f',"{name}":{text}' for name, text in found.items())
+    return f'{{"jsonrpc":"2.0"{parts}{rest}}}'.encode()
+
+
 def at_the_ends(first: bytes, last: bytes) -> dict[str, str]:
     """Return the id and the method, as written, that the beginning and the end of a line show."""
     members = _LAST_MEMBERS.search(last.decode("utf-8", "ignore"))
