@@ -1,4 +1,4 @@
-"""`humanmcp diff`: compare two sessions: the client's requests, and the server's answers.
+"""`humanmcp diff`: compare two sessions: requests, their answers, and every other line.
 
 Requests are matched by what they ask for, in order. Ids, times and what only one run can know
 (`_meta`, `requestState`) are ignored.
@@ -8,28 +8,32 @@ from __future__ import annotations
 
 import enum
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, unified_diff
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering.summary import LineKind
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, to_stdout
-from humanmcp.export.recording import LAST, build_conversation, find_recording
+from humanmcp.export.recording import ANSWERING, LAST, build_conversation, find_recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.json.jsonrpc import object_in
+from humanmcp.protocol.json.tree import object_at
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.export.recording import Call, RecordedConversation, RecordedEntry
+    from humanmcp.export.recording import Call, RecordedConversation, RecordedEntry, Recording
 
 IGNORED: Final = frozenset({"_meta", "requestState"})
+_OF_ONE_RUN: Final = frozenset({"progressToken", "requestId"})
+"""Members of a notification that name a request."""
 
 
 class MessageChange(enum.Enum):
@@ -55,8 +59,8 @@ def differences(before: RecordedConversation, now: RecordedConversation) -> Iter
     """Yield the differences, in the order of the conversation."""
     for direction in (Direction.IN, Direction.OUT):
         yield from _compare(_requests(before, direction), _requests(now, direction))
-        yield from _compare_notices(
-            _notices(before, direction), _notices(now, direction), direction
+        yield from _compare_lines(
+            _other_lines(before, direction), _other_lines(now, direction), direction
         )
 
 
@@ -64,14 +68,35 @@ def _requests(conversation: RecordedConversation, direction: Direction) -> list[
     return [call for call in conversation.calls if call.asked.direction is direction]
 
 
-def _notices(conversation: RecordedConversation, direction: Direction) -> list[RecordedEntry]:
+class _Line(NamedTuple):
+    """A line that is no request and answers none, with its parameters."""
+
+    what: str
+    params: tuple[str, ...] = ()
+
+
+def _other_lines(conversation: RecordedConversation, direction: Direction) -> list[_Line]:
+    """List the notifications, and the lines that are no message or answer nothing."""
+    answers = {call.answer.frame.seq for call in conversation.calls if call.answer is not None}
     return [
-        entry
-        for entry in conversation.entries
-        if entry.kind is LineKind.NOTIFICATION
-        and entry.frame.direction is direction
-        and entry.observed is not None
+        _other_line(entry)
+        for entry in conversation.seen
+        if entry.frame.direction is direction
+        and entry.kind not in (LineKind.REQUEST, LineKind.BLANK)
+        and not (entry.kind in ANSWERING and entry.frame.seq in answers)
     ]
+
+
+def _other_line(entry: RecordedEntry) -> _Line:
+    if entry.kind is LineKind.NOTIFICATION:
+        params = object_at(_body(entry), "params")
+        kept = {name: part for name, part in params.items() if name not in _OF_ONE_RUN}
+        return _Line(entry.method, tuple(_laid_out(kept)))
+    kind = say("transcript", f"kind {entry.kind.value}")
+    if entry.kind is LineKind.BATCH:
+        return _Line(kind)  # its messages are compared one by one
+    text = entry.frame.raw.decode("utf-8", "backslashreplace")
+    return _Line(f"{kind}: {entry.gist}", (text,))
 
 
 def _compare(before: list[Call], now: list[Call]) -> Iterator[Difference]:
@@ -89,28 +114,40 @@ def _compare(before: list[Call], now: list[Call]) -> Iterator[Difference]:
 
 
 def _inside(old: Call, new: Call) -> Iterator[Difference]:
-    asked = _lines(old.asked.request.params, new.asked.request.params)
+    asked = _lines(*(_laid_out(_body(call.request).get("params", {})) for call in (old, new)))
     if asked:
         yield Difference(MessageChange.ASKED, new.asked.direction, _what(new), asked)
-    answered = _lines(_answer(old), _answer(new))
+    answered = _lines(_laid_out(_answer(old)), _laid_out(_answer(new)))
     if answered:
         yield Difference(MessageChange.ANSWERED, new.asked.direction, _what(new), answered)
 
 
-def _compare_notices(
-    before: list[RecordedEntry], now: list[RecordedEntry], direction: Direction
+def _compare_lines(
+    before: list[_Line], now: list[_Line], direction: Direction
 ) -> Iterator[Difference]:
-    """Compare how often each notification was sent. When it was sent differs by chance."""
-    for change, these, those in (
-        (MessageChange.ONLY_BEFORE, before, now),
-        (MessageChange.ONLY_NOW, now, before),
-    ):
-        rest = [entry.method for entry in those]
-        for entry in these:
-            if entry.method in rest:
-                rest.remove(entry.method)
-            else:
-                yield Difference(change, direction, entry.method)
+    """Compare how often each line was sent. When it was sent differs by chance."""
+    gone, came = _beyond(before, now), _beyond(now, before)
+    for old in gone:
+        new = next((line for line in came if line.what == old.what), None)
+        if new is None:
+            yield Difference(MessageChange.ONLY_BEFORE, direction, old.what)
+        else:
+            came.remove(new)
+            lines = _lines(old.params, new.params)
+            yield Difference(MessageChange.ASKED, direction, old.what, lines)
+    for new in came:
+        yield Difference(MessageChange.ONLY_NOW, direction, new.what)
+
+
+def _beyond(lines: list[_Line], others: list[_Line]) -> list[_Line]:
+    """Return the lines that the others do not have, or not as often."""
+    left = Counter(others)
+    found = []
+    for line in lines:
+        left[line] -= 1
+        if left[line] < 0:
+            found.append(line)
+    return found
 
 
 def _what(call: Call) -> str:
@@ -118,16 +155,21 @@ def _what(call: Call) -> str:
 
 
 def _answer(call: Call) -> Mapping[str, Any]:
-    if call.answer is None:
+    """Return an answer with all its members; its id only where it is not that of the request."""
+    if call.answer is None or call.answer.message is None:
         return {}
-    return {"result": call.result} if call.error is None else {"error": call.error}
+    own, body = call.answer.message.id, _body(call.answer)
+    has_its_id = own is not None and own.key == call.asked.id.key
+    return {name: part for name, part in body.items() if name != "id" or not has_its_id}
 
 
-def _lines(old: Any, new: Any) -> tuple[str, ...]:  # noqa: ANN401 - any JSON value
-    left, right = _laid_out(old), _laid_out(new)
-    if left == right:
-        return ()
-    return tuple(unified_diff(left, right, "before", "now", lineterm="", n=2))[2:]
+def _body(entry: RecordedEntry) -> Mapping[str, Any]:
+    """Return a whole message: of a large one, an entry has only the beginning."""
+    return object_in(entry.frame.raw) or (entry.message.body if entry.message else {})
+
+
+def _lines(left: Iterable[str], right: Iterable[str]) -> tuple[str, ...]:
+    return tuple(unified_diff([*left], [*right], "before", "now", lineterm="", n=2))[2:]
 
 
 def _laid_out(value: Any) -> list[str]:  # noqa: ANN401 - any JSON value
@@ -161,21 +203,28 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Compare two sessions. Returns 0 when nothing is different, 1 when something is."""
     home = home_folder(settings.home)
-    before = _conversation(arguments.before, home, redact=arguments.redact)
-    now = _conversation(arguments.now, home, redact=arguments.redact)
-    found = tuple(differences(before, now))
+    before, now = (find_recording(name, home) for name in (arguments.before, arguments.now))
+    whole = _between(before, now)
+    found = _between(_redacted(before), _redacted(now)) if arguments.redact else whole
     for difference in found:
         _show(difference)
-    if not found:
-        to_stdout(say("diff", "same"))
+    has_hidden = _size(whole) > _size(found)
+    if has_hidden or not found:
+        to_stdout(say("diff", "in secrets" if has_hidden else "same"))
     return DIFFERENT if found else SAME
 
 
-def _conversation(wanted: str, home: Path, *, redact: bool) -> RecordedConversation:
-    recording = find_recording(wanted, home)
-    if redact:
-        recording = replace(recording, frames=redact_recording(recording.frames).frames)
-    return build_conversation(recording)
+def _between(before: Recording, now: Recording) -> tuple[Difference, ...]:
+    return tuple(differences(build_conversation(before), build_conversation(now)))
+
+
+def _redacted(recording: Recording) -> Recording:
+    return replace(recording, frames=redact_recording(recording.frames).frames)
+
+
+def _size(found: Iterable[Difference]) -> int:
+    """Count the changed lines."""
+    return sum(1 + sum(line[0] in "+-" for line in one.lines) for one in found)
 
 
 def _show(difference: Difference) -> None:

@@ -1,6 +1,9 @@
 """What the client or the server does differently now."""
 
 from pathlib import Path
+from typing import Final
+
+import pytest
 
 from humanmcp.export.diff import MessageChange, differences
 from humanmcp.export.recording import Recording, build_conversation
@@ -67,6 +70,82 @@ def test_what_is_new_and_what_is_gone_is_named() -> None:
         (MessageChange.ONLY_BEFORE, "ping"),
         (MessageChange.ONLY_NOW, "notifications/message"),
     ]
+
+
+GOOD: Final = b'{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"sunny"}]}}'
+NOTICE: Final = '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"%s"}}'
+UNLIKE: Final = {
+    "log on stdout": ((b"Server running on stdio", GOOD), "not a message: Server running on stdio"),
+    "two answers": ((GOOD, GOOD), "result: sunny"),
+    "answer that is no JSON": ((GOOD[:-2],), "tools/call get-forecast"),
+    "answer in a batch": ((b"[" + GOOD + b"]",), "batch"),
+    "id of another type": ((GOOD.replace(b":2,", b':"2",'),), "tools/call get-forecast"),
+    "without jsonrpc": ((GOOD.replace(b'"jsonrpc":"2.0",', b""),), "tools/call get-forecast"),
+    "error that is null": ((GOOD[:-1] + b',"error":null}',), "tools/call get-forecast"),
+    "another member": ((GOOD[:-1] + b',"extra":1}',), "tools/call get-forecast"),
+    "notification": ((NOTICE % "disk full", GOOD), "notifications/message"),
+}
+
+
+@pytest.mark.parametrize(("lines", "what"), UNLIKE.values(), ids=UNLIKE)
+def test_whatever_a_server_writes_differently_is_a_difference(
+    lines: tuple[bytes, ...], what: str
+) -> None:
+    """Also what is no message, or answers nothing."""
+    before = recording(*HANDSHAKE, call(2, "A"), (Direction.OUT, GOOD))
+    now = recording(*HANDSHAKE, call(2, "A"), *((Direction.OUT, line) for line in lines))
+    assert what in [found for _change, found in compared(before, now)]
+    assert compared(now, now) == []
+
+
+def test_the_content_of_a_notification_is_compared() -> None:
+    """But not the names of requests in it, which differ in each run."""
+    progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d}}'
+    lines = [
+        recording(*HANDSHAKE, (Direction.OUT, NOTICE % data), (Direction.OUT, progress % token))
+        for token, data in enumerate(("up", "disk full"))
+    ]
+    (found,) = differences(*map(build_conversation, lines))
+    assert (found.change, found.what) == (MessageChange.ASKED, "notifications/message")
+    assert '+  "data": "disk full"' in found.lines
+
+
+def test_bytes_that_are_no_text_are_compared_as_bytes() -> None:
+    lines = [
+        recording((Direction.OUT, GOOD.replace(b"sunny", b"Z%crich" % code)))
+        for code in (0xE4, 0xFC)
+    ]
+    (found,) = differences(*map(build_conversation, lines))
+    assert any("\\xfc" in line for line in found.lines)
+
+
+def test_of_a_large_answer_all_is_compared() -> None:
+    """Other exports read its beginning only."""
+    values = [list(range(120_000)), [*range(119_999), 7]]
+    lines = [
+        recording(*HANDSHAKE, call(2, "A"), answer(2, result={"content": [], "rows": rows}))
+        for rows in values
+    ]
+    assert compared(*lines) == [(MessageChange.ANSWERED, "tools/call get-forecast")]
+
+
+def test_secrets_that_differ_are_named_and_not_shown(tmp_path: Path) -> None:
+    """They differ in each run, so they are no difference for a program."""
+    paths = [
+        str(
+            write(
+                tmp_path / f"{key}.jsonl",
+                recording(*HANDSHAKE, ask(2, "tools/call", name="t", arguments={"apiKey": key})),
+            )
+        )
+        for key in ("correct-horse", "battery-staple")
+    ]
+    command = (*HUMANMCP, "diff", *paths, "--lang", "en")
+    ran = run_command(tmp_path, *command)
+    assert (ran.returncode, "--no-redact" in ran.stdout) == (0, True)
+    assert "staple" not in ran.stdout
+    ran = run_command(tmp_path, *command, "--no-redact")
+    assert (ran.returncode, "battery-staple" in ran.stdout) == (1, True)
 
 
 def test_the_command_says_it_with_its_status(tmp_path: Path) -> None:
