@@ -280,14 +280,8 @@ class Phone(NoticeTarget):
         """
         text = json.dumps({"topic": self.record.topic, **record}, ensure_ascii=False)
         body = text.encode("utf-8", "replace")
-        with self._called("POST", "", body) as call:
-            timer = threading.Timer(TAKEN_WITHIN, call.close)
-            timer.start()
-            try:
-                self._expect_success(call)
-                taken = _object_in(call.body(LONGEST_LINE))
-            finally:
-                timer.cancel()
+        with self._called("POST", "", TAKEN_WITHIN, body) as (call, _wait):
+            taken = _object_in(call.body(LONGEST_LINE))
         if "id" not in taken:
             raise self._error("no ntfy")
 
@@ -332,22 +326,15 @@ class Phone(NoticeTarget):
 
     def _lines(self) -> Iterator[bytes]:
         since, rest, speaks = (self.record.heard or ["all"])[-1], b"", False
-        with self._called("GET", f"{self.record.replies}/json?since={since}") as call:
-            timer = threading.Timer(SILENT_FOR, call.close)
-            timer.start()
-            try:
-                self._expect_success(call)
-                for piece in call.pieces():
-                    timer.cancel()
-                    timer = threading.Timer(SILENT_FOR, call.close)
-                    timer.start()
-                    *lines, rest = (rest + piece).split(b"\n")
-                    if len(rest) > LONGEST_LINE:
-                        raise self._error("no ntfy")
-                    speaks = speaks or bool(lines)
-                    yield from filter(None, lines)
-            finally:
-                timer.cancel()
+        target = f"{self.record.replies}/json?since={since}"
+        with self._called("GET", target, SILENT_FOR) as (call, wait):
+            for piece in call.pieces():
+                wait()
+                *lines, rest = (rest + piece).split(b"\n")
+                if len(rest) > LONGEST_LINE:
+                    raise self._error("no ntfy")
+                speaks = speaks or bool(lines)
+                yield from filter(None, lines)
         if not speaks:
             raise self._error("no ntfy")
 
@@ -421,7 +408,10 @@ class Phone(NoticeTarget):
     # -- HTTP -------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _called(self, method: str, target: str, body: bytes = b"") -> Iterator[HttpCall]:
+    def _called(
+        self, method: str, target: str, seconds: float, body: bytes = b""
+    ) -> Iterator[tuple[HttpCall, Callable[[], None]]]:
+        """Call the server, and expect success. It has `seconds`, again from each call of `wait`."""
         headers = [("Accept", "application/json"), ("User-Agent", "humanmcp")]
         if body:
             headers.append(("Content-Length", str(len(body))))
@@ -430,8 +420,21 @@ class Phone(NoticeTarget):
         address = ServerAddress(f"{self.rule.to}/{target}")
         call = HttpCall(address, OutgoingRequest(method, tuple(headers), body))
         self._calls.add(call)
+        timer = threading.Timer(seconds, call.close)
+
+        def wait() -> None:
+            nonlocal timer
+            timer.cancel()
+            timer = threading.Timer(seconds, call.close)
+            timer.start()
+
+        wait()
         try:
-            yield call
+            response = call.response()
+            if response.status != 200:
+                code = _REFUSED.get(response.status, "status")
+                raise self._error(code, status=response.status, reason=response.reason)
+            yield call, wait
         except CallError as error:
             if call.is_closed:
                 raise self._error("silent") from error
@@ -439,14 +442,9 @@ class Phone(NoticeTarget):
                 raise self._error("no ntfy") from error
             raise self._error("away", why=error.fillings.get("why", error.code)) from error
         finally:
+            timer.cancel()
             self._calls.discard(call)
             call.end()
-
-    def _expect_success(self, call: HttpCall) -> None:
-        response = call.response()
-        if response.status != 200:
-            code = _REFUSED.get(response.status, "status")
-            raise self._error(code, status=response.status, reason=response.reason)
 
     def _error(self, code: str, **fillings: object) -> NtfyError:
         return NtfyError(code, server=self.rule.to, device=self.rule.device, **fillings)
