@@ -56,10 +56,6 @@ export class Composer {
     this.checker.pause.soon();
   }
 
-  saveNow() {
-    return this.drafts.save();
-  }
-
   begin() {
     if (this.toolbar.options.length && !this.draft.touched) byId("options").focus({ preventScroll: true });
     else if (this.box.checkVisibility()) this.views.focus();
@@ -84,7 +80,7 @@ export class Composer {
     const line = byId("lock");
     line.hidden = !why;
     line.textContent = why ?? "";
-    if (this.draft.touched) this.saveNow();
+    if (this.draft.touched) this.drafts.save();
   }
 
   close() {

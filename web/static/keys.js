@@ -41,7 +41,7 @@ function withControl(event, page) {
     else composer.sender.send({ now: event.shiftKey });
   } else if (event.code === "KeyS") {
     event.preventDefault();
-    composer.saveNow();
+    composer.drafts.save();
   } else {
     const from = stepOf(event);
     const { target } = event;

@@ -44,7 +44,7 @@ export class Page {
   started({ focus = true } = {}) {
     this.composer ??= openComposer((outcome, from) => this.sent(outcome, from));
     startForms();
-    listenToCopies();
+    offerCopies(document);
     rememberCards();
     hideOwn(document);
     takeBackSeen();
@@ -176,7 +176,7 @@ function tellAnew(young) {
   const [said, now] = [old, young].map((one) => all("p", one).map((line) => line.textContent).join());
   if (said === now) return;
   old.replaceWith(young);
-  listenToCopies();
+  offerCopies(document);
 }
 
 function chosen() {
@@ -254,10 +254,6 @@ function listenToStatus(page) {
     tell(one.id === "pause" ? "held" : "ordered");
     page.refreshStatus();
   });
-}
-
-function listenToCopies() {
-  offerCopies(document);
 }
 
 // Several forms of one text are a row of buttons; any other text has its button below.

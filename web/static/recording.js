@@ -2,6 +2,7 @@
 
 import { button, first, make } from "./dom.js";
 import { at } from "./loginpath.js";
+import { call } from "./talk.js";
 import { say, tell, tellFailed } from "./words.js";
 
 /** @param {number} most bytes; 0 for who may open none @param {Blob} content @param {string} [name] */
@@ -10,11 +11,8 @@ export async function openRecording(most, content, name = "") {
   else if (content.size > most) tell("open.long", { mebibytes: most >> 20 });
   else {
     try {
-      const path = at(`/api/recordings?${new URLSearchParams({ name })}`);
-      const answer = await fetch(path, { method: "POST", body: content, headers: { "Content-Type": "application/octet-stream" } });
-      const record = await answer.json();
-      if (!answer.ok) throw new Error(record.detail);
-      location.assign(at(record.address));
+      const { address } = await call(`/api/recordings?${new URLSearchParams({ name })}`, content);
+      location.assign(at(address));
     } catch (error) {
       tellFailed(error);
     }

@@ -17,10 +17,11 @@ export class Refused extends Error {
   }
 }
 
-/** @param {string} path @param {object} [body] what to POST; without it the call is a GET */
+/** @param {string} path @param {object} [body] what to POST, or a file; without it the call is a GET */
 export async function call(path, body) {
-  const headers = { "Content-Type": "application/json" };
-  const answer = await fetch(at(path), body && { method: "POST", headers, body: JSON.stringify(body) });
+  const isFile = body instanceof Blob;
+  const headers = { "Content-Type": isFile ? "application/octet-stream" : "application/json" };
+  const answer = await fetch(at(path), body && { method: "POST", headers, body: isFile ? body : JSON.stringify(body) });
   if (answer.status === 401) location.assign(at("/login"));
   const record = await answer.json().catch(() => null);
   if (!answer.ok) throw new Refused(answer.status, record);
