@@ -282,9 +282,17 @@ def _forbidden(error: Any, place: Json) -> list[str]:
         return [kind.error.instance] if isinstance(kind.error.instance, str) else []
     if not isinstance(place, dict):
         return []
-    if kind.name == "falseSchema" and list(error.schema_path[-1:]) == ["additionalProperties"]:
-        return [] if error.instance == place else list(place)
+    if kind.name == "falseSchema":
+        above, keyword = ([None, None, *error.schema_path])[-2:]
+        is_name = above in _BY_NAME and above not in error.instance_path[-1:]
+        return list(place) if keyword == "additionalProperties" and not is_name else []
     return list(getattr(kind, "unexpected", ()))
+
+
+_BY_NAME: Final = frozenset(
+    {"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"}
+)
+"""The keywords that hold schemas by names, of which one may be a keyword."""
 
 
 # -- patterns ------------------------------------------------------------------------------------

@@ -226,9 +226,27 @@ def test_a_problem_that_was_kept_before_rules_had_sentences_is_still_told() -> N
             "value=1 rule=additionalProperties names=z, y",
         ),
         (
+            {"additionalProperties": False},
+            {"z": {"a": 1}, "y": [{}]},
+            ("z",),
+            "value={…} rule=additionalProperties names=z, y",
+        ),
+        (
             {"properties": {"additionalProperties": False}},
             {"additionalProperties": {"a": 1}},
             ("additionalProperties",),
+            "value={…} rule=false",
+        ),
+        (
+            {"properties": {"properties": {"type": "object", "additionalProperties": False}}},
+            {"properties": {"z": {}}},
+            ("properties", "z"),
+            "value={…} rule=additionalProperties names=z",
+        ),
+        (
+            {"dependentSchemas": {"additionalProperties": False}},
+            {"additionalProperties": {"a": 1}},
+            (),
             "value={…} rule=false",
         ),
         (
