@@ -35,6 +35,10 @@ MOST_CHARACTERS: Final = 200_000
 SAMPLING: Final = "sampling/createMessage"
 ELICITATION: Final = "elicitation/create"
 _NAME: Final = 80
+_BARE: Final = frozenset(
+    {"type", "$schema", "title", "description", "properties", "required", "additionalProperties"}
+)
+"""The members of a schema that may name no parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,8 +324,18 @@ def tool(found: Any) -> Node:  # noqa: ANN401 - it came over a wire
         for name, part in properties.items()
     )
     children = _limited(nodes, len(properties))
+    if not children and not _takes_nothing(found.get("inputSchema")):
+        children = (_raw(found["inputSchema"], "inputSchema"),)
     name = one_line(found["name"], _NAME)
     return Node("tool", name=name, about=_about(found), children=children)
+
+
+def _takes_nothing(schema: Any) -> bool:  # noqa: ANN401 - it came over a wire
+    """Return True if a schema names no parameters in any way; others are shown as they are."""
+    if not isinstance(schema, dict):
+        return schema is None
+    others = schema.get("additionalProperties")
+    return schema.keys() <= _BARE and not (schema.get("properties") or isinstance(others, dict))
 
 
 def _type(part: object) -> str:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
@@ -104,6 +104,26 @@ def test_what_was_answered_elsewhere_shows_its_answer_and_the_next(
     host.say(call("8", city="Osaka"))
     expect(page.locator(".asked")).to_contain_text("Osaka")
     expect(page.locator("#send")).to_be_visible()
+
+
+def test_nothing_is_to_be_fixed_in_a_text_whose_request_is_over(
+    host: Serving, opened: Opened
+) -> None:
+    """The banner says that it cannot be delivered; no change of it would help."""
+    page = opened(call(), locale="en-US")
+    held: list[Route] = []
+    page.route("**/check", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    page.locator("#sentence").fill("sunny")
+    until(lambda: page.evaluate("true") and held, "it is checked")
+    host.stdin.close()
+    expect(page.locator("#copy")).to_be_visible()
+    for route in held:
+        with page.expect_response("**/check") as told:
+            route.continue_()
+        told.value.finished()
+    page.evaluate("new Promise(requestAnimationFrame)")
+    assert page.locator("#found").inner_text() == ""
+    expect(page.locator("#problems .problem")).to_have_count(0)
 
 
 def test_a_replaced_text_stays_in_the_folder(desk: Desking, opened: Opened) -> None:

@@ -226,6 +226,21 @@ def test_somebody_who_looks_elsewhere_is_told(
     page.wait_for_url("**/m/*/2")
 
 
+def test_how_many_wait_stands_on_one_line(desk: Desking, window: Windows, host: Serving) -> None:
+    """Twelve was a 1 above a 2, beside the name of a long folder."""
+    begin(host, desk)
+    for number in range(12):
+        host.say(call(str(number + 10)))
+    count = window().page.locator(".who b")
+    expect(count).to_have_text("12")
+    lines = """one => {
+        const text = document.createRange();
+        text.selectNodeContents(one);
+        return text.getClientRects().length;
+    }"""
+    assert count.evaluate(lines) == 1
+
+
 def test_single_keys_can_be_turned_off(desk: Desking, host: Serving, window: Windows) -> None:
     """Then letters do nothing, Ctrl+Enter still sends, and it is remembered."""
     begin(host, desk)

@@ -73,6 +73,7 @@ export class Composer {
   /** @param {string | null} why null when the page says it elsewhere */
   lock(why) {
     this.draft.locked = true;
+    this.checker.stop(); // what is over cannot be sent, whatever is wrong with it
     this.box.classList.add("locked");
     this.sender.setSending(this.sender.sending);
     for (const name of ["anyway", "remove-fault", "replaced"]) byId(name).hidden = true;

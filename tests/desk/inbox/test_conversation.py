@@ -348,3 +348,24 @@ def test_what_is_no_tool_is_shown_as_it_came() -> None:
     """It stands among the tools, as JSON."""
     talk = read(ASKED, tools=[{"title": "no name"}, 7])
     assert talk.tools == (Node("raw", '{"title": "no name"}'), Node("raw", "7"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "raw"),
+    [
+        ({}, ""),
+        ({"inputSchema": {"type": "object"}}, ""),
+        ({"inputSchema": {"type": "object", "properties": {}, "additionalProperties": False}}, ""),
+        ({"inputSchema": {"type": "object", "properties": 5}}, '"properties": 5'),
+        ({"inputSchema": "none"}, '"none"'),
+        ({"inputSchema": {"$ref": "#/$defs/a"}}, "$ref"),
+        ({"inputSchema": {"type": "object", "anyOf": [{"required": ["a"]}]}}, "anyOf"),
+        ({"inputSchema": {"additionalProperties": {"type": "string"}}}, "additionalProperties"),
+    ],
+)
+def test_a_schema_that_names_its_parameters_otherwise_is_shown_as_it_is(
+    tool: dict[str, Any], raw: str
+) -> None:
+    """It was said to have no parameters."""
+    shown = nodes.tool({"name": "x", **tool}).children
+    assert [raw in one.text for one in shown] == ([True] if raw else [])

@@ -139,7 +139,9 @@ def _compared(value: Json, schema: Json) -> tuple[SchemaDifference, ...]:
     steps = Work(references, _weight).of(schema, value)
     errors = _quietly(lambda: _errors(dialect[0], schema, value, steps))
     if errors is None:
-        raise UncheckedError("failed")
+        named = {**schema, "$schema": dialect[1]} if isinstance(schema, dict) else {}
+        is_invalid = _quietly(lambda: _meta_error(named)) is not None
+        raise UncheckedError("invalid schema" if is_invalid else "failed")
     if any(uncertain(each) for each in errors):
         raise UncheckedError("too costly")
     return _differences(errors, value, schema)

@@ -103,6 +103,7 @@ UNCHECKED: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
     ({"pattern": "a{1,100000}"}, "a", "patterns is too large", "大きすぎるもの"),
     ({}, float("nan"), "a number that JSON does not have", "JSON にない数"),
     ({"type": "string"}, "\ud800", "could not compare it", "値を比べられません"),
+    ({"type": "strin"}, "a", "not a valid JSON Schema", "JSON Schema として正しく"),
     ({"$schema": "x"}, 5, '$schema is "x", which is not a known', '$schema は "x" ですが'),
     ({"$ref": "x"}, 5, '$ref points to "x", outside', 'スキーマの外の "x" を'),
     (
@@ -298,7 +299,13 @@ def test_each_rule_has_its_place_and_what_fills_its_sentence(
         ({"$schema": "http://x/"}, "unknown dialect", '"http://x/"'),
         ({"$ref": "#/x"}, "broken reference", '"#/x"'),
         ({"$ref": "http://x/"}, "remote reference", '"http://x/"'),
-        ({"type": "strin"}, "failed", '""'),
+        ({"type": "strin"}, "invalid schema", '""'),
+        ({"properties": 5}, "invalid schema", '""'),
+        (
+            {"$schema": "http://json-schema.org/draft-07/schema#", "items": 5},
+            "invalid schema",
+            '""',
+        ),
         ({"$recursiveRef": "#"}, "too costly", '""'),
     ],
 )
