@@ -7,14 +7,12 @@ import io
 import re
 import zipfile
 from collections import Counter
-from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.export.readable import defused, write_html
 from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
-from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import say, who
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json.visible import visible
@@ -76,18 +74,15 @@ def _final_texts(seat: RoomSeat, lesson: str) -> dict[str, str]:
     """Return what was written last at each step of a lesson: sent, or still a draft."""
     found = {}
     for number, step in sorted(seat.steps_in(lesson).items(), key=lambda one: int(one[0])):
-        for asked in reversed(step.asked):
-            session, _, at = asked.partition("/")
-            with suppress(UnknownItemError):
-                item = seat.inbox.item(Key(session, int(at)))
-                answer, draft = item.answer, item.draft
-                if answer is not None:
-                    found[f"{number} {item.method}, {who(answer.by)}"] = answer.line
-                elif draft is not None and draft.touched:
-                    found[f"{number} {item.method}, {say('room', 'draft')}"] = draft.text
-                else:
-                    continue
-                break
+        for item in seat.items_of(step.asked):
+            answer, draft = item.answer, item.draft
+            if answer is not None:
+                found[f"{number} {item.method}, {who(answer.by)}"] = answer.line
+            elif draft is not None and draft.touched:
+                found[f"{number} {item.method}, {say('room', 'draft')}"] = draft.text
+            else:
+                continue
+            break
     return found
 
 

@@ -10,6 +10,7 @@ import logging
 import math
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -52,7 +53,7 @@ from humanmcp.server.serve import ServerParts
 from humanmcp.server.waiting import ServeOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -371,17 +372,18 @@ class RoomSeat:
         earlier = [one for one in step.asked if one != name]
         step.asked = [*earlier[-1:], name]  # the last one may not be in the inbox yet
         self._note_now_or_later()
-        for one in reversed(earlier):
+        last = next(self.items_of(earlier), None)
+        if last is None or last.draft is None or not last.draft.touched:
+            return None
+        is_answered = last.answer is not None and last.answer.by != BY
+        return None if is_answered else last.draft._replace(text=with_token(last.draft.text, token))
+
+    def items_of(self, asked: Sequence[str]) -> Iterator[Item]:
+        """Yield these exchanges (`StepRecord.asked`), newest first, without those that are gone."""
+        for one in reversed(asked):
             session, _, number = one.partition("/")
-            try:
-                item = self.inbox.item(Key(session, int(number)))
-            except UnknownItemError:
-                continue
-            draft, answer = item.draft, item.answer
-            if draft is None or not draft.touched or (answer is not None and answer.by != BY):
-                return None
-            return draft._replace(text=with_token(draft.text, token))
-        return None
+            with suppress(UnknownItemError):
+                yield self.inbox.item(Key(session, int(number)))
 
     @property
     def last_written(self) -> Item | None:
