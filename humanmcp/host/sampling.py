@@ -190,8 +190,8 @@ class Lent:
         Raises:
             StopError: there is no such prompt, or an argument is missing.
         """
-        server, name, rest = self._words(typed, "prompt what")
-        result = self._asked(server, self._requests(server).prompt(name, rest))
+        requests, name, rest = self._words(typed, "prompt what")
+        result = self._asked(requests, requests.prompt(name, rest))
         turns = turns_heard(result.get("messages"))
         if not turns:
             raise stopped(SECTION, "empty prompt", REFUSED, name=name)
@@ -203,26 +203,25 @@ class Lent:
         Raises:
             StopError: there is no such resource, or a variable has no value.
         """
-        server, uri, rest = self._words(typed, "read what")
-        result = self._asked(server, self._requests(server).read(uri, rest))
+        requests, uri, rest = self._words(typed, "read what")
+        result = self._asked(requests, requests.read(uri, rest))
         return tuple(map(_block, objects_at(result.get("contents"))))
 
-    def _words(self, typed: str, otherwise: str) -> tuple[Server, str, str]:
+    def _words(self, typed: str, otherwise: str) -> tuple[Requests, str, str]:
         """Take a server's name and the name of what it has from the beginning of a line."""
         parts = typed.split(maxsplit=2)
         found = [one for one in self.servers.running() if parts and one.name == parts[0]]
         if len(parts) < 2 or not found:
             names = ", ".join(one.name for one in self.servers.running()) or "-"
             raise stopped(SECTION, otherwise, REFUSED, names=names)
-        return found[0], parts[1], parts[2] if len(parts) > 2 else ""
+        return self._requests(found[0]), parts[1], parts[2] if len(parts) > 2 else ""
 
     def _requests(self, server: Server) -> Requests:
         assert server.client is not None  # noqa: S101 - it runs
         return Requests(server.client, self.typist)
 
-    def _asked(self, server: Server, asking: Asking) -> dict[str, Any]:
-        assert server.client is not None  # noqa: S101 - it runs
-        response = server.client.call(*asking)
+    def _asked(self, requests: Requests, asking: Asking) -> dict[str, Any]:
+        response = requests.client.call(*asking)
         if response.error is not None:
             number, why = response.error
             raise MistypedError("error", method=asking.method, number=number, why=why)

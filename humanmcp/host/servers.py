@@ -204,8 +204,8 @@ class Servers:
             server.trouble = error
             server.client.close()
 
-    def reconnect(self, name: str) -> None:
-        """End one server, start it anew, and list its tools again; `trouble` says if it fails.
+    def reconnect(self, name: str) -> Server:
+        """End one server, start it anew, and list its tools again; its `trouble` says if it fails.
 
         Raises:
             StopError: there is none of this name that can be started.
@@ -218,6 +218,7 @@ class Servers:
             server.client.close()
         server.begin_anew()
         self._start(server, lambda _server: None)
+        return server
 
     def close(self) -> None:
         """End every server, all at once: each has a separate timeout."""

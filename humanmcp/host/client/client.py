@@ -151,8 +151,7 @@ def _answer(key: str, asked: Any, negotiated: NegotiatedState, ask: Ask) -> dict
             ask(event.exchange, aside.negotiated, judge)
     if not found:
         return None
-    reply = jsonrpc.read(found[0].own.encode("utf-8", "replace"))
-    result = reply.body.get("result") if isinstance(reply, Message) else None
+    result = jsonrpc.object_in(found[0].own).get("result")
     return result if isinstance(result, dict) else None
 
 

@@ -221,7 +221,7 @@ class Chat:
             "/resources": lambda: self.lent.list(word),
             "/prompt": lambda: self.loop.say(self.lent.prompt(rest)),
             "/read": lambda: self._read(rest),
-            "/reconnect": lambda: self._reconnect(rest.strip()),
+            "/reconnect": lambda: self._server(self.loop.servers.reconnect(rest.strip())),
             "/tools": self._tools,
             "/servers": self._servers,
             "/history": self._history,
@@ -248,11 +248,6 @@ class Chat:
     def _servers(self) -> None:
         for server in self.loop.servers.all:
             self._server(server)
-
-    def _reconnect(self, name: str) -> None:
-        servers = self.loop.servers
-        servers.reconnect(name)
-        self._server(next(one for one in servers.all if one.name == name))
 
     def _read(self, typed: str) -> None:
         """Show a resource to the person now, and to the model with what is said next."""
