@@ -230,7 +230,9 @@ def test_what_a_learner_saw_as_kept_is_there_after_a_kill_at_any_moment(
 
     room = Rooming(home)
     ann = room.learner("Ann")
-    for _ in range(6):
+    kills = 0
+    while kills < 6 or (not sent and kills < 60):  # a busy machine sends the first answer later
+        kills += 1
         typing = threading.Thread(target=partial(_until_it_is_killed, type_and_send, ann))
         typing.start()
         time.sleep(chance.uniform(0.05, 0.9))  # the moment is what is tried
