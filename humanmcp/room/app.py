@@ -164,7 +164,7 @@ class HostSeats:
         """Serve the seats of a room."""
         self._classroom = classroom
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._open: dict[int, tuple[HttpApp[HttpSession], HttpSessions, asyncio.Task[None]]] = {}
+        self._open: dict[int, tuple[HttpApp[HttpSession], HttpSessions]] = {}
 
     async def serve(
         self, number: int, what: str, scope: Scope, receive: Receive, send: Send
@@ -174,7 +174,7 @@ class HostSeats:
         if seat is None or what != MCP:
             await PlainTextResponse(say("http", "path", "en"), 404)(scope, receive, send)
             return
-        app, _, _ = self._of(seat)
+        app, _ = self._of(seat)
         await app({**scope, "path": PATH}, receive, send)
 
     async def go_on(self) -> None:
@@ -184,18 +184,16 @@ class HostSeats:
         for seat in self._classroom.seats:
             left = list(seat.inbox.orphaned_sessions(at))
             if left:
-                _, sessions, _ = self._of(seat)
+                _, sessions = self._of(seat)
                 await sessions.go_on(left)
 
-    def _of(self, seat: RoomSeat) -> tuple[HttpApp[HttpSession], HttpSessions, asyncio.Task[None]]:
+    def _of(self, seat: RoomSeat) -> tuple[HttpApp[HttpSession], HttpSessions]:
         number = seat.record.number
         if number not in self._open:
             self._open[number] = self._made(seat)
         return self._open[number]
 
-    def _made(
-        self, seat: RoomSeat
-    ) -> tuple[HttpApp[HttpSession], HttpSessions, asyncio.Task[None]]:
+    def _made(self, seat: RoomSeat) -> tuple[HttpApp[HttpSession], HttpSessions]:
         def make(connection: HttpConnection, facts: SessionFacts) -> ServedSession:
             return seat.maker(Mode.NORMAL).session(connection, seat.inbox, facts=facts)
 
@@ -203,8 +201,7 @@ class HostSeats:
         sessions = HttpSessions(make, classroom.attendant, seat.inbox, str(classroom.address.port))
         own = classroom.address
         address = HttpAddress("", own.port, is_open=True, names=own.names, outside=own.outside)
-        silence = asyncio.ensure_future(sessions.end_the_silent())
-        return HttpApp(sessions, address), sessions, silence
+        return HttpApp(sessions, address), sessions
 
     def remove(self, number: int) -> None:
         """End the endpoint of a seat that was taken away. Callable from any thread."""
@@ -212,11 +209,9 @@ class HostSeats:
             self._loop.call_soon_threadsafe(self._end, number)
 
     def _end(self, number: int) -> None:
-        _, sessions, silence = self._open.pop(number)
-        silence.cancel()
+        _, sessions = self._open.pop(number)
         sessions.close()
 
     def close(self) -> None:
-        for _, sessions, silence in self._open.values():
-            silence.cancel()
+        for _, sessions in self._open.values():
             sessions.close()

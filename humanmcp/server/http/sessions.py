@@ -236,6 +236,7 @@ class HttpSessions:
         """The sessions of each visitor, by the digest of who it is."""
         self._opening: asyncio.Lock = asyncio.Lock()
         self._ended: deque[str] = deque(maxlen=MOST_SESSIONS)  # the inbox may not know it yet
+        self._silence = asyncio.ensure_future(self._end_the_silent())
 
     async def session_of(self, posted: Posted, request: HttpRequest) -> HttpSession | HttpRefusal:
         if posted.transport_facts is not None and isinstance(posted.message, Message):
@@ -387,10 +388,11 @@ class HttpSessions:
         session.connection.streams.close(goes_on=session.is_lost)
 
     def close(self) -> None:
+        self._silence.cancel()
         for one in self._all():
             one.connection.streams.close(goes_on=True)
 
-    async def end_the_silent(self) -> None:
+    async def _end_the_silent(self) -> None:
         """End silent sessions, as long as the server runs."""
         while True:
             await asyncio.sleep(_LOOK_EVERY)
@@ -474,12 +476,8 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     async def run() -> None:
         sessions = HttpSessions(make, attendant, inbox, address.at, most=limits.sessions)
         await sessions.go_on(inbox.orphaned_sessions(address.at))
-        silence = asyncio.ensure_future(sessions.end_the_silent())
-        try:
-            server = front_server(sessions, address, ready, most=limits.connections)
-            await server.serve([listening])
-        finally:
-            silence.cancel()
+        server = front_server(sessions, address, ready, most=limits.connections)
+        await server.serve([listening])
 
     try:
         with contextlib.suppress(KeyboardInterrupt):
