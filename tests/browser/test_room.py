@@ -115,6 +115,28 @@ def join(page: Page, name: str) -> None:
     expect(page.locator("#around")).to_be_visible()
 
 
+@pytest.mark.parametrize("device", [{}, PHONE], ids=["computer", "phone"])
+def test_a_hint_is_seen_wherever_the_page_is_scrolled_to(
+    room: Rooming, open_page: Callable[..., Page], device: dict[str, Any]
+) -> None:
+    """The browser keeps the box in its place, so a long hint came above the window."""
+    teacher = open_page(room.teacher_link)
+    learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}", **device)
+    join(learner, "Yuki")
+    expect(learner.locator("body.scripted")).to_be_attached()
+    learner.evaluate("scrollTo(0, document.body.scrollHeight)")
+    teacher.get_by_label("Hint").fill("Read the description. " * 15)
+    teacher.get_by_role("button", name="Send to everyone").click()
+    hint = learner.locator(".hint")
+    expect(hint).to_be_in_viewport(ratio=0.5)
+    top = hint.evaluate("one => one.getBoundingClientRect().top")
+    assert top >= learner.locator("header.bar").evaluate(
+        "one => one.getBoundingClientRect().bottom"
+    )
+    learner.get_by_role("button", name="OK").click()
+    expect(hint).to_have_count(0)
+
+
 def test_behind_a_buffering_proxy_a_phone_joins_answers_and_is_asked_the_next(
     proxied: tuple[Rooming, str], open_page: Callable[..., Page]
 ) -> None:

@@ -96,6 +96,14 @@ def test_the_next_page_says_what_became_of_the_prompt(
         hook.communicate(timeout=PATIENCE)
 
 
+def test_an_input_without_members_is_said_to_be_empty(room: Room, desk: Desking) -> None:
+    """The card had nothing above its buttons."""
+    key = _asked(room, permission("Bash"))
+    page = desk.page(f"/m/{key.session}/{key.number}")
+    card = page.partition('id="approval"')[2].partition('class="decide')[0]
+    assert "No arguments" in card
+
+
 def test_a_changed_input_that_is_no_object_is_explained(room: Room, desk: Desking) -> None:
     """Nothing is sent, and the request waits on."""
     line = permission("Bash", command="ls")
