@@ -79,6 +79,11 @@ class SessionView:
     holds: tuple[str, ...] = ()
     """The messages that a running tap holds."""
 
+    @property
+    def label(self) -> str:
+        """What people call it: its title, else its client."""
+        return self.facts.title or self.facts.client
+
 
 _RowOrder: TypeAlias = "tuple[bool, bool, float, Key]"
 """Where a row is among those that wait."""

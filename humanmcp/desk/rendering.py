@@ -319,9 +319,9 @@ def is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and not isinstance(value, WrittenNumber)
 
 
-def shown(text: str, longest: int = LONGEST) -> Shown:
+def shown(text: str) -> Shown:
     """Return a text of several lines without control characters."""
-    return Shown(visible(text[:longest]), max(0, len(text) - longest))
+    return Shown(visible(text[:LONGEST]), max(0, len(text) - LONGEST))
 
 
 def written(value: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -166,12 +166,9 @@ async def prefer(request: Request, values: FormValues) -> Response:
     """Store language, theme, view, a name and the quiet sessions in this browser."""
     back = values.get("back", "/")
     response = RedirectResponse(back if _is_ours(back) else "/", 303)
-    if values.get("lang") in LANGUAGES:
-        remember(response, "lang", values["lang"])
-    if values.get("theme") in THEMES:
-        remember(response, "theme", values["theme"])
-    if values.get("view") in VIEWS:
-        remember(response, "view", values["view"])
+    for name, known in (("lang", LANGUAGES), ("theme", THEMES), ("view", VIEWS)):
+        if values.get(name) in known:
+            remember(response, name, values[name])
     if "name" in values:  # a cookie can only contain ASCII
         remember(response, "name", quote(values["name"].strip()[:LONGEST_CALLED], safe=""))
     session = values.get("quiet", "")

@@ -95,9 +95,7 @@ def past(
     elif not column:
         found.reverse()
     shown = search.paired_up(board, found)
-    further = None
-    if match.further is not None:
-        further = {"q": q, "sort": sort, "name": match.further[0], "seq": match.further[1]}
+    further = match.further and {"name": match.further[0], "seq": match.further[1]}
     return page(
         request,
         "history/history.html",
@@ -112,7 +110,7 @@ def past(
         sort=sort,
         columns=[(one, _sorted(q, sort, one)) for one in rows.ORDERS],
         window=len(match.steps) if most == SORTED and match.further else 0,
-        further=urlencode(further) if further else None,
+        further=further and urlencode({"q": q, "sort": sort, **further}),
         follows=start is None and not query.day and not column,
         chips=_chips(shown, q),
         exported=searched[0].facts.name if query.session and len(searched) == 1 else "",
@@ -375,8 +373,7 @@ def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
         "steps": rows.draw(
             [search.linked(desk.board, step) for step in steps[-AROUND - 1 :]],
             step.seq,
-            by_seq=True,
-            model=True,
+            on_stage=True,
             held=desk.board.held(name),
         ),
         "pending": asks and waits is not None,

@@ -408,24 +408,23 @@ def draw(
     steps: Sequence[Step],
     current: int,
     *,
-    by_seq: bool = False,
-    model: bool = False,
+    on_stage: bool = False,
     held: Collection[int] = (),
 ) -> dict[str, Any]:
     """Return the diagram of the last messages of a conversation; `more` earlier ones are left out.
 
-    `current` is the number of the shown exchange, or with `by_seq` that of one line. `model` adds
-    the model behind a host as a third party, which asks for calls and reads their results. `held`
+    `current` is the number of the shown exchange; on the stage of a projector that of a line, and
+    the model behind a host is a third party, which asks for calls and reads their results. `held`
     are the exchange numbers of the messages that a tap holds; their arrows end halfway.
     """
     wire = [step for step in steps if step.kind not in ("note", "err")]
     shown = wire[-_SHOWN:]
     traits = (shown[-1].role if shown else Role.SERVER).traits
-    aside = ASIDE if model and traits.has_client else 0
+    aside = ASIDE if on_stage and traits.has_client else 0
     arrows = []
     for y, step in enumerate(shown, 1):
         arrow = _arrow(step, LEFT + aside, RIGHT + aside, is_held=step.number in held)
-        is_current = current > 0 and current == (step.seq if by_seq else step.number)
+        is_current = current > 0 and current == (step.seq if on_stage else step.number)
         arrows.append({**arrow, "y": TOP + PITCH * y, "current": is_current})
     return {
         "width": WIDTH + aside,

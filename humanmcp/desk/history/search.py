@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 import time
-from bisect import insort
+from bisect import bisect_right, insort
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -448,16 +448,14 @@ def _newest_first(
 
 def _number_after(board: Board, view: SessionView, at: str) -> int:
     """Return the number of the first line of a session after a time."""
+
+    def time_of(seq: int) -> str:
+        frames = board.inbox.last_frames_before(view.facts.name, seq + 1, 1)
+        return frames[0].at if frames else ""
+
     last = board.inbox.last_frames_before(view.facts.name, 0, 1)
-    low, high = 1, last[0].seq + 1 if last else 1
-    while low < high:
-        middle = (low + high) // 2
-        frames = board.inbox.last_frames_before(view.facts.name, middle + 1, 1)
-        if frames and frames[0].at > at:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    numbers = range(1, last[0].seq + 1 if last else 1)
+    return 1 + bisect_right(numbers, at, key=time_of)
 
 
 def _wanted(halves: OtherHalves, session: str, frame: Frame, query: Query) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby, product
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,7 +62,7 @@ def _page(
         ranges=RANGES,
         views=VIEWS,
         view=view_of(request),
-        groups=_grouped(old),
+        old=old,
         total=sum(size for _, size in old),
         q=q,
         home=desk.home,
@@ -82,18 +82,6 @@ def _page(
 def _words(view: SessionView) -> str:
     facts = view.facts
     return f"{facts.title} {facts.client} {facts.name} {view.badge.letter}".casefold()
-
-
-def _grouped(
-    old: Iterable[tuple[SessionView, int]],
-) -> list[tuple[str, list[tuple[SessionView, int]]]]:
-    """Group the sessions and their sizes by client, newest first."""
-
-    def client(session: tuple[SessionView, int]) -> str:
-        return session[0].facts.title or session[0].facts.client
-
-    found = sorted(old, key=client)  # stable: the newest stay first
-    return [(name, list(group)) for name, group in groupby(found, client)]
 
 
 def _size(folder: Path) -> int:
