@@ -127,7 +127,6 @@ class Board:
     _shown: dict[Key, str] = field(default_factory=dict)
     _less: dict[str, float] = field(default_factory=dict)
     # When to look once more at a session of which less was found than before.
-    _listening: set[Key] = field(default_factory=set)
     _listeners: list[Callable[[], None]] = field(default_factory=list)
     _away: str = ""
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -226,7 +225,6 @@ class Board:
                 self._by_letter = None
             waiting = sum(one.standing.urgency is Urgency.NOW for one in seen.rows.values())
             seen.view = SessionView(facts, badge_of(facts), asker, waiting, holds)
-            self._hear(facts.name, seen.rows)
             if last and seen.last != before:
                 self._note("lines", facts.name)
 
@@ -276,17 +274,6 @@ class Board:
         insort(self._waiting, (_order(new[1]), new[1]), key=lambda one: one[0])
         if new[1] != old:
             self._note("arrived" if old is None else "changed", session, number)
-
-    def _hear(self, session: str, rows: dict[int, Row]) -> None:
-        """Record a new line in a session in which our request to the client is open.
-
-        Its response does not change the exchange; it is only in the transcript.
-        """
-        for key in [one for one in self._listening if one.session == session]:
-            if key.number not in rows:
-                self._listening.discard(key)
-            else:
-                self._note("changed", session, key.number)
 
     def _note(self, what: str, session: str, number: int = 0) -> None:
         self.version += 1
@@ -430,16 +417,6 @@ class Board:
     def shown_at(self, key: Key) -> str:
         """Return when this desk first showed a request, "" if unknown."""
         return self._shown.get(key, "")
-
-    # -- questions of our own -------------------------------------------------------------------
-
-    def listens(self, key: Key, *, on: bool = True) -> None:
-        """Report an exchange as changed whenever its session changes, or stop that."""
-        with self._lock:
-            if on:
-                self._listening.add(key)
-            else:
-                self._listening.discard(key)
 
     # -- who else is writing --------------------------------------------------------------------
 

@@ -211,6 +211,7 @@ async function takeStatus(page) {
     location.assign(at("/"));
     return;
   }
+  if (!old.querySelector(".question.open") && fresh.querySelector(".question.open")) page.refreshStatus(); // its response may be there already
   const heard = fresh.querySelectorAll(".question.told").length;
   if (heard > old.querySelectorAll(".question.told").length) tell("told");
   if (old.querySelector("details[open]")) fresh.querySelector("details")?.setAttribute("open", "");

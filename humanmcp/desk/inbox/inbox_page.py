@@ -463,15 +463,12 @@ def _standing(desk: Desk, opened: OpenExchange, shown: ListFilter) -> dict[str, 
     standing = row.standing
     is_lost = item.state is ExchangeState.PENDING and standing.is_over
     arrived = seconds_of(item.arrived)
-    desk.board.listens(item.key)  # first, so that no response is missed
-    questions = request_form.requests_shown(opened)
-    desk.board.listens(item.key, on=any(not one.outcome for one in questions))
     return {
         "row": row,
         "waits": standing.urgency is Urgency.NOW,
         "following": opens_next(shown.rows(desk.board), standing.urgency),
         "query": shown.query,
-        "questions": questions,
+        "questions": request_form.requests_shown(opened),
         "facts": facts,
         "is_practice": desk.around is not None or facts.client.startswith((HOST, AT_DESK)),
         "living": facts.is_open,

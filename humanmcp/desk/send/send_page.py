@@ -460,7 +460,6 @@ def ask_back(request: Request, name: str, number: int, values: FormValues) -> Re
     result = desk.submit_outgoing(key.session, reply, values)
     if result.outcome is not Outcome.SENT:
         return _question_page(request, key, QuestionForm(input_request, values, text, result))
-    desk.board.listens(key)
     return RedirectResponse(f"/m/{key.session}/{key.number}#status", 303)
 
 

@@ -258,8 +258,8 @@ def test_what_was_asked_before_the_call_is_not_looked_for(asked: Asked) -> None:
     assert asked.told == ()
 
 
-def test_an_answer_that_comes_is_a_change_of_the_call(asked: Asked) -> None:
-    """It changes no exchange, yet a page that shows the open question hears of it."""
+def test_an_answer_that_comes_is_told_as_a_line(asked: Asked) -> None:
+    """It changes no exchange; a page that shows the open question looks at each line."""
     asked.record(Direction.OUT, USER)
     asked.desk.page(asked.path)
     version = asked.desk.get("/api/state")["version"]
@@ -267,6 +267,6 @@ def test_an_answer_that_comes_is_a_change_of_the_call(asked: Asked) -> None:
 
     def heard() -> bool:
         changes = asked.desk.get(f"/api/state?since={version}")["changes"]
-        return any((one["session"], one["number"]) == asked.key for one in changes)
+        return {"what": "lines", "session": asked.key.session, "number": 0} in changes
 
     until(heard, "the page would hear of it")
