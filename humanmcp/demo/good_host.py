@@ -67,7 +67,6 @@ Before that it waits as long as its person needs: a lesson has no clock.
 class Answered(NamedTuple):
     """The answer that the host waited for, and what it understood: a sentence and its fillings."""
 
-    request: Message
     message: Message
     code: str
     fillings: Mapping[str, str]
@@ -240,7 +239,7 @@ class GoodHost:
                 pass
             case method, {"result": dict()}:
                 code, said = "understood-other", {"method": method}
-        return Answered(request, message, code, said) if code else None
+        return Answered(message, code, said) if code else None
 
 
 def _is_taken_by_nobody(diagnostic: Diagnostic) -> bool:

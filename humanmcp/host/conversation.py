@@ -137,10 +137,10 @@ class TurnShape(TypedDict):
 
 def written(turn: Turn) -> TurnShape:
     """Write a turn as JSON."""
-    return {"role": turn.role, "content": [_written(block) for block in turn.blocks]}
+    return {"role": turn.role, "content": list(map(written_block, turn.blocks))}
 
 
-def _written(block: Block) -> dict[str, Any]:
+def written_block(block: Block) -> dict[str, Any]:
     match block:
         case TextBlock(text):
             return {"type": "text", "text": text}
@@ -151,7 +151,7 @@ def _written(block: Block) -> dict[str, Any]:
             return {"type": "tool_use", "id": call, "name": name, "input": dict(given)}
         case ToolResult(call, text, is_error, images):
             wrong = {"is_error": True} if is_error else {}
-            parts = [_written(TextBlock(text)), *map(_written, images)]
+            parts = [written_block(TextBlock(text)), *map(written_block, images)]
             content = parts if images else text
             return {"type": "tool_result", "tool_use_id": call, "content": content, **wrong}
         case impossible:

@@ -10,7 +10,7 @@ work on it, because it is an ordinary request: seen from the person, the host is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, assert_never
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.at_inbox import PersonAsked
 from humanmcp.host.conversation import (
@@ -18,10 +18,10 @@ from humanmcp.host.conversation import (
     ModelError,
     TextBlock,
     ToolResult,
-    ToolUse,
     Turn,
     TurnRole,
     blocks_of,
+    written_block,
 )
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.json.tree import follow
@@ -93,18 +93,14 @@ def _message(turn: Turn) -> dict[str, Any]:
 
 def _block(block: Block) -> dict[str, Any]:
     match block:
-        case TextBlock(text):
-            return {"type": "text", "text": text}
         case ImageBlock(mime, data):
             return {"type": "image", "mimeType": mime, "data": data}
-        case ToolUse(call, name, given):
-            return {"type": "tool_use", "id": call, "name": name, "input": dict(given)}
         case ToolResult(call, text, is_error, images):
             wrong = {"isError": True} if is_error else {}
             content = [_block(TextBlock(text)), *map(_block, images)]
             return {"type": "tool_result", "toolUseId": call, "content": content, **wrong}
-        case impossible:
-            assert_never(impossible)
+        case _:  # a text or a call is the same for model services
+            return written_block(block)
 
 
 def said(response: dict[str, Any], number: int = 1) -> Turn:
