@@ -37,7 +37,7 @@ from humanmcp.protocol.conversation.exchange import (
     UnreadableArrived,
     related_to,
 )
-from humanmcp.protocol.conversation.state import ConversationState
+from humanmcp.protocol.conversation.state import ConversationState, StrayCause
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
@@ -560,16 +560,18 @@ class McpSession:
         self.state.observe(self._own, message)
         return message
 
-    def give_up(self, request: Message, reason: str = "") -> str | None:
+    def give_up(
+        self, request: Message, reason: str = "", cause: StrayCause = StrayCause.LATE
+    ) -> str | None:
         """Stop waiting for the response to our request; return the cancellation to write, if any.
 
         Returns None if the response is there already, or for `initialize`, which "MUST NOT be
-        cancelled by clients". A response that still comes belongs to no request.
+        cancelled by clients". A response that still comes belongs to no request, for this cause.
         """
         open_ones = () if request.id is None else self.state.with_id(self._own, request.id)
         if request.id is None or not open_ones:
             return None
-        self.state.forget(self._own, open_ones[0].number)
+        self.state.forget(self._own, open_ones[0].number, cause)
         if request.method == "initialize":
             return None
         return cancellation(request.id, reason)

@@ -43,14 +43,13 @@ class ServerRequestHandler(Protocol):
 class MisdirectedResponse:
     """An answer whose id belongs to no request that waits, and why.
 
-    `waiting` are the open requests; `late` is the request of this id that was given up before, and
-    `taken` the request that it is treated as the response to. None for none.
+    `waiting` are the open requests; `taken` is the request that it is treated as the response to,
+    None for none.
     """
 
     message: Message
     cause: StrayCause
     waiting: tuple[Message, ...] = ()
-    late: Message | None = None
     taken: Message | None = None
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import OrderedDict
 from concurrent import futures
 from concurrent.futures import Future
 from dataclasses import KW_ONLY, InitVar, dataclass, field
@@ -172,9 +171,6 @@ right by chance: with most other clients it would not be."""
 MOST_ROUNDS: Final = 10
 """How often one call is repeated for `input_required`, as with both official SDKs."""
 
-MOST_GIVEN_UP: Final = 1000
-"""Requests that were given up whose late answers are still known as such."""
-
 MOST_PAGES: Final = 1000
 """Pages of one list: a server whose list never ends must not keep us for ever."""
 
@@ -217,7 +213,6 @@ class Client:
         self._opened_by = (SessionStart.HANDSHAKE, versions.LATEST_HANDSHAKE)
         self._lock = threading.RLock()
         self._waiting: dict[Key, Future[Response]] = {}
-        self._given_up: OrderedDict[Key, tuple[Message, StrayCause]] = OrderedDict()
         self._misread: dict[Key, str] = {}
         """Lines that could not be read, by the request that waits and that each seems to answer."""
         self._heard: dict[Key, float] = {}
@@ -403,16 +398,9 @@ class Client:
             line = self.session.give_up(request, reason)
             if request.id is not None:
                 self._waiting.pop(request.id.key, None)
-                self._remember(request.id.key, request, StrayCause.LATE)
             if line is not None:
                 with contextlib.suppress(EndedError):  # nobody is left to be told
                     self._write(line)
-
-    def _remember(self, key: Key, request: Message, cause: StrayCause) -> None:
-        """Remember a request that nobody waits for any more: its answer may come later."""
-        self._given_up[key] = request, cause
-        if len(self._given_up) > MOST_GIVEN_UP:
-            self._given_up.popitem(last=False)
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Say something that wants no answer."""
@@ -476,12 +464,12 @@ class Client:
         if own is not None and any(own.answers(one.id) for one in waiting if one.id is not None):
             return line, None
         cause = self.session.state.why_stray(Direction.OUT, message)
-        late, cause = self._given_up.pop(own.key, (None, cause)) if own else (None, cause)
-        if late is not None or not self.lenient or len(waiting) != 1 or waiting[0].id is None:
-            return line, MisdirectedResponse(message, cause, waiting, late)
+        is_due = self.lenient and cause not in (StrayCause.LATE, StrayCause.ELSEWHERE)
+        if not is_due or len(waiting) != 1 or waiting[0].id is None:
+            return line, MisdirectedResponse(message, cause, waiting)
         meant = jsonrpc.with_token(message.raw, waiting[0].id.token)
         taken = waiting[0]
-        return jsonrpc.encoded(meant), MisdirectedResponse(message, cause, waiting, None, taken)
+        return jsonrpc.encoded(meant), MisdirectedResponse(message, cause, waiting, taken)
 
     def answer_failed(self, line: str, error: StopError) -> None:
         """Learn that no response will come, and why."""
@@ -490,9 +478,7 @@ class Client:
         with self._lock:
             future = self._waiting.pop(request.id.key, None) if request and request.id else None
             if request is not None:
-                self.session.give_up(request)
-            if future is not None and request is not None and request.id is not None:
-                self._remember(request.id.key, request, StrayCause.ELSEWHERE)
+                self.session.give_up(request, cause=StrayCause.ELSEWHERE)
         if future is not None:
             future.set_exception(error)
         elif request is None:

@@ -373,11 +373,13 @@ class ConversationState:
         if direction is Direction.IN and may_teach(request.request, line):
             self._learn(request, object_in(line).get("result"))
 
-    def forget(self, direction: Direction, number: int) -> None:
+    def forget(
+        self, direction: Direction, number: int, cause: StrayCause = StrayCause.LATE
+    ) -> None:
         """Remove an open request: no response to it will be observed here."""
         request = self._open.get((direction, number))
         if request is not None:
-            self._forget(request)
+            self._forget(request, cause)
 
     def copy(self) -> ConversationState:
         other = ConversationState()
