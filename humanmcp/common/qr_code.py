@@ -5,13 +5,11 @@ from __future__ import annotations
 import io
 
 
-def svg(link: str) -> bytes:
-    """Draw a link as an SVG picture, black on white whatever the page's colours are."""
+def svg(link: str) -> str:
+    """Draw a link as an SVG element, black on white whatever the page's colours are."""
     import segno  # noqa: PLC0415 - only needed to show a code
 
-    drawn = io.BytesIO()
-    segno.make(link, error="m").save(drawn, kind="svg", border=3, light="#fff", scale=8)
-    return drawn.getvalue()
+    return segno.make(link, error="m").svg_inline(border=3, light="#fff", scale=8)
 
 
 def for_terminal(link: str) -> str:

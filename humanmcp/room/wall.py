@@ -56,9 +56,7 @@ def wall(request: Request) -> HTMLResponse:
     values |= {
         "link": classroom.url.removeprefix("http://"),
         "code": "" if classroom.state is DoorState.LOCKED else spaced(classroom.record.code),
-        "qr": qr_code.svg(classroom.joining_link).decode().partition("?>")[2]
-        if classroom.is_reachable
-        else "",
+        "qr": qr_code.svg(classroom.joining_link) if classroom.is_reachable else "",
     }
     shown = page(request, "room/wall.html", sessions=(), count=0, **values)
     hidden = [] if classroom.record.names_on_wall else [one.record.name for one in classroom.seats]

@@ -202,8 +202,7 @@ async def change(request: Request, values: FormValues) -> Response:
     if not name or not desk.address.elsewhere:
         return _devices_page(request, 422, unnamed=not name)
     link = desk.device_link(name)
-    drawn = qr_code.svg(link).decode().partition("?>")[2]
-    return _devices_page(request, named=name, link=link, drawn=drawn)
+    return _devices_page(request, named=name, link=link, drawn=qr_code.svg(link))
 
 
 def _devices_page(request: Request, status: int = 200, **values: object) -> HTMLResponse:

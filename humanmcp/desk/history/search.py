@@ -537,7 +537,6 @@ def paired_up(board: Board, found: Iterable[Pair]) -> list[Pair]:
 def exchange(board: Board, session: str, frame: Frame) -> list[Frame]:
     """Return a line, and with it the request that it answers or its response."""
     halves, found = OtherHalves(board, _SEARCH_FOR), message_in(frame)
-    other = None
     if isinstance(found, Message) and found.kind is Kind.REQUEST:
         other = halves.outcome(session, frame)[1]
         return [frame] if other is None else [frame, other]

@@ -217,14 +217,11 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
         return None
     if item.answer is None:
         return None
-    line = item.answer.line
-    became = _became(desk, item)
-    size = len(line.encode("utf-8", "replace"))
     return {
         "item": item,
-        "bytes": size,
-        "line": line,
-        "became": became,
+        "bytes": len(item.answer.line.encode("utf-8", "replace")),
+        "line": item.answer.line,
+        "became": _became(desk, item),
         "decided": _decided(desk, item),
         "gist": summary.summary_of_item(item).gist,
         "twins": service.ended_twins(desk.inbox, item),

@@ -70,11 +70,7 @@ def _page(
         server_settings=desk.server_settings,
         notices_file=desk.home / notice_rules.FILE,
         tried=tried,
-        phones=[
-            (phone, qr_code.svg(phone.link).decode().partition("?>")[2])
-            for phone in desk.notices
-            if isinstance(phone, Phone)
-        ],
+        phones=[(one, qr_code.svg(one.link)) for one in desk.notices if isinstance(one, Phone)],
         presses=[(note, stamp(note.at)) for note in desk.presses.all()],
     )
 
