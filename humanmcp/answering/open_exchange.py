@@ -30,6 +30,7 @@ from humanmcp.protocol.json.jsonrpc import (
 )
 from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.json.undecoded import is_large, outline
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.held import HeldMessage
 
@@ -247,6 +248,8 @@ class OpenExchange:
     def card(self) -> Card:
         """Return its explanation for the person in this role."""
         item, asked = self.item, self.asked
+        if isinstance(self.message, Batch):
+            return self._card_of_batch(self.message)
         card = explain(
             item.method,
             item.protocol_version,
@@ -260,6 +263,15 @@ class OpenExchange:
         lost = f" {asked.agent.lost}" if asked.agent is not None and asked.agent.lost else ""
         silence = say("wants", f"agent{lost}.silence" if lost else f"{code}.silence")
         return replace(card, what=say("wants", f"{code}.what"), silence=silence)
+
+    def _card_of_batch(self, batch: Batch) -> Card:
+        """Return the explanation of an array, which names the messages in it."""
+        found = (one for one in batch.items if isinstance(one, Message))
+        named = dict.fromkeys(one.method or say("message_kind", one.kind.value) for one in found)
+        messages = ", ".join(one_line(name, 60) for name in named) or "-"
+        card = explain("", self.item.protocol_version, role=self.facts.role.value)
+        told = {part: say("explain", f"batch.{part}") for part in ("title", "silence")}
+        return replace(card, **told, what=say("explain", "batch.what", messages=messages))
 
     @property
     def has_twin(self) -> bool:

@@ -71,6 +71,7 @@ from humanmcp.protocol.conversation.questions import shown_with
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
+from humanmcp.protocol.json.jsonrpc import Batch
 from humanmcp.protocol.json.tree import follow, pretty, text_at
 from humanmcp.protocol.tables.examples import PLACEHOLDERS
 
@@ -359,6 +360,7 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
         "choices": request_form.question_choices(opened),
         "unsent": desk.drafts.at(desk.draft_name(key)),
         "card": opened.card(),
+        "batch": isinstance(opened.message, Batch),
         "design": design,
         "answerable": answerable,
         "steps": rows.draw(

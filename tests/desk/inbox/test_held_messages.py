@@ -111,3 +111,25 @@ def test_a_draft_without_its_action_is_told_by_its_text(room: Room, held: Key) -
     """As those of older desks, and of the terminal."""
     assert task_of(written(room, held, ANSWER, Action.FORWARD), "") is Task.ANSWER
     assert task_of(written(room, held, CALL + " ", Action.FORWARD), "") is Task.CHANGE
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ('[{"jsonrpc":"2.0","id":6,"method":"ping"}]', "in it: ping."),
+        (f'[{CALL},{{"jsonrpc":"2.0","method":"x"}},{ANSWER}]', "in it: tools/call, x, a result."),
+        (f"[{CALL},{CALL},5]", "in it: tools/call."),
+    ],
+)
+def test_a_held_array_is_not_shown_as_its_first_message(
+    room: Room, desk: Desking, line: str, named: str
+) -> None:
+    """A ping with an id was called a notification that MCP does not have, without arguments."""
+    session = room.session(role=Role.TAP)
+    room.serve(session)
+    page = desk.page(f"/m/{session}/{room.ask(session, 3, line, purpose=Purpose.HELD).number}")
+    assert "An array of messages" in page
+    assert named in page
+    assert '<details class="raw" open>' in page
+    assert "No arguments" not in page
+    assert "MCP does not have" not in page
