@@ -17,6 +17,8 @@ from humanmcp.protocol.conversation.exchange import (
     Sent,
     UnreadableArrived,
 )
+from humanmcp.protocol.conversation.state import StrayCause
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, unreadable
 from humanmcp.protocol.json.jsonrpc import Message, as_json, encoded, read, with_token
 from humanmcp.protocol.json.tree import follow
@@ -55,6 +57,7 @@ class Ignored(NamedTuple):
         return self.code not in _HARMLESS
 
 
+_OVER: Final = {StrayCause.REPEATED: "again", StrayCause.LATE: "late"}
 _HARMLESS: Final = frozenset({"ignored-again", "ignored-late"})
 """Ignored answers to earlier requests: the current request still waits."""
 GIVES_UP_AFTER: Final = 20.0
@@ -111,7 +114,6 @@ class GoodHost:
         self.tools: tuple[JsonObject, ...] = ()
         """The tools of the last list that it understood."""
         self._session = McpSession(Party.CLIENT)
-        self._over: dict[tuple[str, str | int | float], str] = {}
 
     def ask(self, method: str, params: Mapping[str, Any]) -> Message:
         """Make the next request."""
@@ -119,7 +121,6 @@ class GoodHost:
 
     def give_up(self, request: Message, seconds: float) -> str | None:
         """Stop waiting for an answer; return the notification to the server, if there is one."""
-        self._end(request, "late")
         return self._session.give_up(request, f"no answer within {seconds:g} s")
 
     def take(self, line: bytes) -> tuple[Reaction, ...]:
@@ -156,7 +157,6 @@ class GoodHost:
             case ResponseArrived(message, None):
                 return self._unasked(message)
             case ResponseArrived(message, request, diagnostics) if request is not None:
-                self._end(request, "again")
                 return self._answered(request, message, diagnostics)
             case RequestArrived(exchange):
                 return self._was_asked(exchange)
@@ -175,15 +175,12 @@ class GoodHost:
         fillings = {"id": message.id.token, "waiting": self._waiting()}
         if self._awaited_as_other_type(message) is not None:
             return Ignored("ignored-id-type", fillings)
-        return Ignored(f"ignored-{self._over.get(message.id.key, 'unasked')}", fillings)
+        cause = self._session.state.why_stray(Direction.OUT, message)
+        return Ignored(f"ignored-{_OVER.get(cause, 'unasked')}", fillings)
 
     def _waiting(self) -> str:
         ids = [one.id.token for one in self._session.awaited if one.id is not None]
         return ", ".join(ids) or "-"
-
-    def _end(self, request: Message, why: str) -> None:
-        if request.id is not None:
-            self._over[request.id.key] = why
 
     def _was_asked(self, exchange: Exchange) -> WasAsked:
         """Answer what any host can; refuse what this one did not declare."""
