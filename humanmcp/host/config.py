@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -129,7 +129,7 @@ def _target(
             raise HostConfigError("no command", path=path, name=name)
         for text in (url, *headers.values()):
             filled(text)
-        return ServerAddress.of(url, headers.items(), environment)
+        return replace(ServerAddress.of(url, headers.items(), environment), is_entry=True)
     if command.startswith("~"):
         raise HostConfigError("home", path=path, name=f"{name}.command", command=command)
     args = [

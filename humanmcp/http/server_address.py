@@ -13,7 +13,7 @@ import os
 import re
 import socket
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -104,6 +104,8 @@ class ServerAddress:
     url: str
     changes: HeaderChanges = field(default_factory=HeaderChanges)
     title: str = ""
+    is_entry: bool = False
+    """True if it is an entry of a host's configuration, which has its headers."""
 
     @classmethod
     def of(
@@ -158,7 +160,7 @@ class ServerAddress:
         A key must not follow there.
         """
         try:
-            other = ServerAddress(urljoin(self.url, to), self.changes)
+            other = replace(self, url=urljoin(self.url, to), title="")
             other.check()
             is_same = _origin(other.parts) == _origin(self.parts)
         except (ValueError, AddressError):

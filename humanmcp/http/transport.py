@@ -42,7 +42,7 @@ from humanmcp.protocol.http.outbound import (
     UnreadBytes,
 )
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.tables import versions
 from humanmcp.protocol.tables.versions import features
 
@@ -93,6 +93,8 @@ class HttpExchange:
         """The last response that it brought and that does not answer its request."""
         self._odd_event = ""
         """The name of an event with data that clients do not read as a message."""
+        self._unread = b""
+        """A line of the response that is no message."""
         self._has_ids = False
         """Whether an event came that can be named when one comes again."""
         self._call: HttpCall | None = None
@@ -161,6 +163,8 @@ class HttpExchange:
                 code, said = "other content" if is_json else "cut event", reader.unended
             if self._odd_event:
                 code = "other event"
+            if self._unread:
+                code, said = "not read", self._unread
             raise self._trouble(code, said=_quoted(said), event=self._odd_event, type=EVENTS)
 
     def _may_go_on(self, reader: EventReader) -> bool:
@@ -299,6 +303,8 @@ class HttpExchange:
         message = jsonrpc.read(line)
         reads_arrays = features(self._transport.conversation.version).batches
         for one in message.items if isinstance(message, Batch) else (message,):
+            if isinstance(one, Malformed):
+                self._unread = line
             if not isinstance(one, Message) or not one.kind.is_answer or self.request is None:
                 continue
             is_read = reads_arrays or one is message
@@ -312,13 +318,16 @@ class HttpExchange:
     # -- what goes wrong -------------------------------------------------------------------------
 
     def _said(self, code: str, response: IncomingResponse, body: bytes) -> CallError:
+        is_entry = self._transport.address.is_entry
         return self._trouble(
             code,
             status=response.status,
             reason=response.reason,
             type=response.type,
             metadata=metadata_in(response),
-            said=_quoted(body),
+            encoding=response.encoding,
+            said="" if response.encoding else _quoted(body),
+            advice=Phrase(CallError.section, "key in entry" if is_entry else "key by flag"),
         )
 
     @property

@@ -297,6 +297,21 @@ def test_a_host_uses_a_remote_entry_like_any_other() -> None:
     assert (tool.name, called.text, keys) == ("far__echo", "hi", {"Bearer secret"})
 
 
+@pytest.mark.parametrize("refusal", ["wants key", "wants sign-in"])
+def test_the_key_of_an_entry_belongs_into_the_entry(refusal: str) -> None:
+    """`--key-file` of the host is the key of its model, which no server may get."""
+    refused = SIGN_IN if refusal == "wants sign-in" else response(status="401 No")
+    with Peer(lambda _asked: refused) as peer:
+        config = json.dumps({"mcpServers": {"far": {"url": peer.url}}})
+        servers = Servers(parse(config, Path("x")), lambda _name: Nobody())
+        servers.start()
+        servers.close()
+    (far,) = servers.all
+    assert far.trouble is not None
+    assert (far.trouble.code, "--key-file" in str(far.trouble)) == (refusal, False)
+    assert '"headers": {"Authorization": "Bearer ${NAME}"}' in str(far.trouble)
+
+
 @pytest.mark.parametrize(
     ("came", "told"),
     [
@@ -602,8 +617,10 @@ HTML: Final = response(b"<html><h1>Welcome</h1>", kind="text/html")
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
             "before the end of its response",
         ),
-        (response(b"{", headers=[("Content-Encoding", "gzip")]), "not with JSON"),
+        (response(b"{", headers=[("Content-Encoding", "gzip")]), "compressed its response .gzip"),
         (response(b'{"error":"no host"}', status="403 Forbidden"), "refused this .403.*no host"),
+        (response(b'{"id":102,"result":{}'), "answered tools/list, but .* cannot be read"),
+        (stream(b'data: {"id":102,"result":{}\n\n'), "answered tools/list, but .*be read"),
         (response(LISTING, kind="text/event-stream"), "else than .* .text/event-stream.*tools"),
         (response(b"data: " + LISTING + b"\n\n"), "else than .* .application/json.*data: "),
     ],

@@ -73,6 +73,12 @@ class IncomingResponse(NamedTuple):
         kind = Headers.of(self.headers).get("content-type") or ""
         return kind.partition(";")[0].strip().lower()
 
+    @property
+    def encoding(self) -> str:
+        """How its body is compressed, such as gzip; "" if it is not."""
+        encoding = (Headers.of(self.headers).get("content-encoding") or "").strip().lower()
+        return "" if encoding == "identity" else encoding
+
 
 class HeaderError(Exception):
     """HTTP does not allow this header."""
@@ -249,7 +255,7 @@ def kind_of_response(response: IncomingResponse) -> ResponseKind:
     headers = Headers.of(response.headers)
     if response.status in _MOVED and headers.get("location"):
         return ResponseKind.MOVED
-    if headers.get("content-encoding") not in (None, "identity"):
+    if response.encoding:
         return ResponseKind.TROUBLE
     if response.status in _SUCCESS:
         if response.type == EVENTS:
@@ -267,6 +273,8 @@ def kind_of_response(response: IncomingResponse) -> ResponseKind:
 def trouble_with(response: IncomingResponse) -> str:
     """Return the code of the problem of a response without a message."""
     if response.status in _SUCCESS:
+        if response.encoding:
+            return "compressed"
         return "no message" if response.type else "no type"
     if response.status == 401 and metadata_in(response):
         return "wants sign-in"
