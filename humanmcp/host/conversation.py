@@ -240,10 +240,15 @@ def name_for_model(server: str, tool: str, taken: Mapping[str, ToolAddress]) -> 
 
 
 def text_of(result: Mapping[str, Any]) -> str:
-    """Return what a model reads of a tool's result: its text items, joined with one space."""
+    """Return what a model reads of a tool's result: its text items, joined with one space.
+
+    What is not as MCP has it is read as JSON: nothing of it is lost.
+    """
     parts = [_item(item) for item in array_at(result, "content")]
     if not any(parts) and "structuredContent" in result:
         return json.dumps(result["structuredContent"], ensure_ascii=False)
+    if not isinstance(result.get("content"), list):
+        return json.dumps(result, ensure_ascii=False)
     return " ".join(part for part in parts if part).strip()
 
 
@@ -283,5 +288,7 @@ def _item(item: Any) -> str:  # noqa: ANN401 - any JSON value
             "uri": str(uri),
         }:
             return f"[resource: {uri}]"
+        case {"type": "image" | "audio" as kind}:
+            return f"[{kind}]"
         case _:
-            return ""
+            return json.dumps(item, ensure_ascii=False)

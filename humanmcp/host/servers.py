@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -33,8 +34,8 @@ from humanmcp.host.conversation import (
     text_of,
 )
 from humanmcp.locales.stop import StopError, stopped
-from humanmcp.protocol.conversation.exchange import NoticeArrived
-from humanmcp.protocol.json.tree import objects_at
+from humanmcp.protocol.conversation.exchange import NoticeArrived, UnreadableArrived
+from humanmcp.protocol.json.tree import follow, objects_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from humanmcp.host.models import Model
     from humanmcp.protocol.conversation.exchange import Event
 
+MOST_LAST_LINES: Final = 3
 _TROUBLE: Final = (StartError, HandshakeError, NoAnswerError, EndedError)
 
 
@@ -66,7 +68,11 @@ class Server(ClientObserver):
         self.tools: tuple[Mapping[str, Any], ...] = ()
         self.trouble: StopError | None = None
         """Why it cannot be used; None when it can."""
+        self.unlisted: StopError | None = None
+        """Why its tools are not known; None when they are."""
         self.stale = False
+        self.last_lines: deque[str] = deque(maxlen=MOST_LAST_LINES)
+        """What it wrote last on stderr, or on stdout without being a message."""
 
     @property
     def name(self) -> str:
@@ -79,9 +85,14 @@ class Server(ClientObserver):
         return tuple(one.method for one in client.session.awaited) if client is not None else ()
 
     def happened(self, event: Event) -> None:
-        """Note when its tools change."""
+        """Note when its tools change, and what it writes beside messages."""
         if isinstance(event, NoticeArrived):
             self.stale |= event.message.method == "notifications/tools/list_changed"
+        elif isinstance(event, UnreadableArrived):
+            self.last_lines.append(event.malformed.text)
+
+    def stderr_line(self, line: bytes) -> None:
+        self.last_lines.append(line.decode("utf-8", "replace"))
 
     def server_ended(self, error: EndedError) -> None:
         self.trouble = error
@@ -91,10 +102,17 @@ class Server(ClientObserver):
         if self.client is None or "tools" not in self.client.server_capabilities:
             return
         self.stale = False
-        listed = [objects_at(page.result, "tools") for page in self.client.pages("tools/list")]
-        self.tools = tuple(
-            tool for tools in listed for tool in tools if isinstance(tool.get("name"), str)
-        )
+        self.unlisted = None
+        tools: list[Mapping[str, Any]] = []
+        for page in self.client.pages("tools/list"):
+            if page.error is not None:
+                number, why = page.error
+                told = {"method": "tools/list", "number": number, "why": why}
+                self.unlisted = stopped("client", "error", **told)
+            elif not isinstance(follow(page.result, "tools"), list):
+                self.unlisted = stopped("client", "no list", method="tools/list", name="tools")
+            tools += objects_at(page.result, "tools")
+        self.tools = tuple(tool for tool in tools if isinstance(tool.get("name"), str))
 
 
 @dataclass(eq=False)

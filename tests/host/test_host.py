@@ -33,6 +33,18 @@ from tests.support.serve_process import bare_environment, run_command
 from tests.support.waiting import PATIENCE, until
 
 ROLL: Final = use("dice__dice", sides=6)
+LISTS: Final = """
+import json, sys
+FIRST = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+         "serverInfo": {"name": "x", "version": "1"}}
+def serve(listed):
+    for line in sys.stdin:
+        asked = json.loads(line)
+        body = {"initialize": {"result": FIRST}, "tools/list": listed}.get(asked["method"])
+        body = body or {"error": {"code": -32601, "message": "no"}}
+        if "id" in asked:
+            print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **body}), flush=True)
+"""
 SLOW_PERSON: Final = ServerEntry("kim", ChildCommand(("humanmcp", "serve", "--title", "kim")))
 HARD_TO_END: Final = Path(__file__).parents[1] / "common" / "child_of_child.py"
 
@@ -110,6 +122,35 @@ def test_a_server_that_cannot_start_does_not_keep_the_others_from_work(tmp_path:
     run = chat(tmp_path, words(config, recorded(tmp_path, says("hi"))), "hello")
     assert "gone  cannot start `no-such-program`" in run.stdout
     assert "dice  1 tool\n" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("program", "sentence"),
+    [
+        (
+            "print('Ok to proceed? (y)', flush=True); sys.exit(1)",
+            "has ended (exit status 1). Server: Ok to proceed? (y)",
+        ),
+        (
+            "sys.exit('Cannot find module: index.js')",
+            "has ended (exit status 1). Server: Cannot find module: index.js",
+        ),
+        (
+            "serve({'error': {'code': -32603, 'message': 'boom'}})",
+            "tools/list: the server answered with the error -32603: boom",
+        ),
+        (
+            "serve({'result': {'tools': {'rain': {}}}})",
+            'tools/list: the result has no array "tools"',
+        ),
+    ],
+)
+def test_why_a_server_has_no_tools_is_said(tmp_path: Path, program: str, sentence: str) -> None:
+    """What it wrote before it ended; what was wrong with its list."""
+    server = {"command": sys.executable, "args": ["-c", f"{LISTS}\n{program}"]}
+    model = recorded(tmp_path, says("hi"))
+    run = chat(tmp_path, words(configuration(tmp_path, x=server), model, "-p", "hello"))
+    assert sentence in run.stderr
 
 
 def test_the_person_has_the_say_in_every_call(tmp_path: Path, config: Path) -> None:

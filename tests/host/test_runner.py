@@ -150,7 +150,9 @@ def test_names_that_lead_nowhere_are_errors_and_the_first_underscores_divide() -
     [
         ({"content": [{"type": "text", "text": " a "}, {"type": "text", "text": "b\n"}]}, "a b"),
         ({"content": []}, ""),
-        ({"content": "broken"}, ""),
+        ({"content": "broken"}, '{"content": "broken"}'),
+        ({"text": "sunny"}, '{"text": "sunny"}'),
+        ({"content": [{"type": "image", "data": "AAAA"}]}, "[image]"),
         ({"content": [], "structuredContent": {"n": 1}}, '{"n": 1}'),
         (
             {"content": [{"type": "image", "data": "", "mimeType": "image/png"}]},
@@ -162,11 +164,11 @@ def test_names_that_lead_nowhere_are_errors_and_the_first_underscores_divide() -
             {"content": [{"type": "resource", "resource": {"uri": "x:", "blob": ""}}]},
             "[resource: x:]",
         ),
-        ({"content": [{"type": "text", "text": "a"}, {"strange": 1}, 7]}, "a"),
+        ({"content": [{"type": "text", "text": "a"}, {"strange": 1}, 7]}, 'a {"strange": 1} 7'),
     ],
 )
 def test_several_items_are_joined_with_one_space(result: dict[str, object], text: str) -> None:
-    """Trimmed; what is no text is named."""
+    """Trimmed; what is no text is named, and what is not as MCP has it stays."""
     assert text_of(result) == text
 
 

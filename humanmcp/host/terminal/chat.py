@@ -24,6 +24,7 @@ from humanmcp.host.servers import refused
 from humanmcp.locales import say
 from humanmcp.locales.stop import Phrase, StopError
 from humanmcp.protocol.json.jsonrpc import as_json
+from humanmcp.protocol.json.visible import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,8 @@ STARTED: Final = "MCP Client Started!"
 _WAITING: Final = ("/prompts", "/resources", "/prompt", "/read")
 """The commands that ask a server, and so wait for those that still start."""
 _LONGEST: Final = 2000
+_LONGEST_LAST: Final = 500
+"""Characters of what a server wrote before it ended."""
 SAY_AFTER: Final = 2.0
 """Seconds after which a person reads which servers are still starting."""
 WAIT_FOR_TOOLS: Final = 3.0
@@ -153,7 +156,11 @@ def state_of(server: Server) -> str:
     if server.entry.disabled:
         return say(SECTION, "is disabled")
     if server.trouble:
-        return server.trouble.sentence()
+        last = one_line(" ".join(server.last_lines), _LONGEST_LAST)
+        said = f".{say('calling', 'server says', said=last)}" if last else ""
+        return server.trouble.sentence() + said
+    if server.unlisted:
+        return server.unlisted.sentence()
     if server.is_starting:
         return say(SECTION, "is starting")
     return say(SECTION, "has tools", count=len(server.tools))
@@ -314,7 +321,8 @@ def ask_once(loop: HostLoop, prompt: str, *, json: bool) -> None:
     servers.begin()
     servers.wait_until_settled(WAIT_OF_A_SCRIPT)
     for server in servers.all:
-        if server.client is None or server.trouble or not server.settled.is_set():
+        is_running = server.client is not None and server.settled.is_set()
+        if not is_running or server.trouble or server.unlisted:
             to_stderr(Painted(f"  {server.name}  {state_of(server)}", "yellow"))
     said = loop.run(prompt)
     if json:
