@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.child import ChildCommand, ChildTransport, StartError
+from humanmcp.common.jsonc import BOM
 from humanmcp.common.settings import add_flags, book_path, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.host.client.callbacks import ClientObserver, Nobody
@@ -276,11 +277,14 @@ class Trial(ClientObserver):
 def run_trial(starter: tuple[str, ...] = ()) -> Trial:
     """Start the server, say hello, ping it, close its stdin and wait for its end.
 
-    `starter` are the words that start it, up to `serve`; without them it is this installation's.
+    `starter` are the words that start it; without them it is this installation's. It writes to a
+    folder of its own, whatever they say.
     """
     with tempfile.TemporaryDirectory(prefix="humanmcp-doctor-") as scratch:
         starter = starter or (sys.executable, "-m", "humanmcp", "serve")
-        words = (*starter, "--auto", "--home", scratch)
+        end = starter.index("--") if "--" in starter else len(starter)
+        own = ("--auto", "--home", scratch, "--files", str(Path(scratch, "files")))
+        words = (*starter[:end], *own, *starter[end:])
         trial = Trial()
         try:
             transport = ChildTransport(ChildCommand(words, folder=scratch))
@@ -302,6 +306,8 @@ def run_trial(starter: tuple[str, ...] = ()) -> Trial:
 
 
 _SERVE: Final = "serve"
+_UNTRIED: Final = frozenset({"--http", "--inbox", "--replay"})
+"""Flags that reach out of the folder of a trial: an address, a database, a real server."""
 
 
 def check_hosts() -> Iterator[Finding]:
@@ -316,7 +322,7 @@ def check_hosts() -> Iterator[Finding]:
         if _has_plugin(host):
             found.append(ok("host plugin", label=host.label))
             yield found[-1]
-        said = {one.code for one in found} - {"host remote", "host odd"}
+        said = {one.code for one in found} - {"host remote", "host odd", "host bom"}
         mentioned |= bool(said - {"host bad"})
         if not said and _is_installed(host):
             path = place(host, sys.platform, Path.home(), os.environ, None)
@@ -396,10 +402,13 @@ def _has_plugin(host: Host) -> bool:
 
 def _in_file(host: Host, path: Path, started: dict[tuple[str, ...], Trial]) -> Iterator[Finding]:
     try:
-        servers = ConfigFile.read(host, path).servers
+        file = ConfigFile.read(host, path)
+        servers = file.servers
     except ConfigFileError as error:
         yield warning("host bad", label=host.label, why=error)
         return
+    if file.text.startswith(BOM):
+        yield warning("host bom", path=path)
     for keys, one in servers.items():
         if starts_humanmcp(one) and command_in(one):
             yield _check_entry(host, path, keys[-1], one, started)
@@ -433,9 +442,9 @@ def _check_entry(
         return problem("host missing", **about, host=host.name)
     if len(words) == 1:
         words = (command, _SERVE)
-    if _SERVE not in words or is_wrapped(one):
+    is_untried = _UNTRIED.intersection(word.partition("=")[0] for word in words)
+    if _SERVE not in words or is_wrapped(one) or is_untried:
         return ok("host", **about)
-    words = words[: words.index(_SERVE) + 1]
     seen = started.get(words)
     if seen is None:
         seen = started[words] = run_trial(words)

@@ -255,6 +255,40 @@ def test_hosts_that_start_humanmcp_are_found(machine: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("flags", "code", "why"),
+    [
+        (("--title", "x"), "host answers", ""),
+        (("--home", "own", "--files", "own"), "host answers", ""),
+        (("--bogus",), "host silent", "--bogus"),
+        (("--book", "gone.toml"), "host silent", "gone.toml"),
+        (("--", "python", "x.py"), "host silent", "python"),
+        (("--http", "127.0.0.1:9"), "host", ""),
+        (("--inbox=postgresql://nobody@127.0.0.1:9/x",), "host", ""),
+    ],
+)
+def test_an_entry_is_tried_with_its_flags(
+    machine: Path, flags: tuple[str, ...], code: str, why: str
+) -> None:
+    """As its host starts it; nothing is written where it would write."""
+    text = "import sys; sys.path[:0] = %r; from humanmcp.cli import main; sys.exit(main())"
+    command = program(machine / "bin" / "humanmcp", text % [str(Path(doctor.__file__).parents[2])])
+    (machine / ".cursor").mkdir()
+    entry = {"command": command, "args": ["serve", *flags]}
+    (machine / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": {"one": entry}}))
+    (found,) = doctor.check_hosts()
+    assert found.code == code
+    assert why in str(dict(found.fillings).get("why", ""))
+    assert not (machine / "own").exists()
+
+
+def test_a_file_that_begins_with_a_mark_is_told(machine: Path) -> None:
+    """Two hosts reject it, so that none of its servers starts."""
+    (machine / ".cursor").mkdir()
+    (machine / ".cursor" / "mcp.json").write_text('{"mcpServers": {}}', "utf-8-sig")
+    assert codes(doctor.check_hosts())["host bom"] is Level.WARNING
+
+
+@pytest.mark.parametrize(
     ("entry", "is_told"),
     [
         ('args = ["serve"]', True),
