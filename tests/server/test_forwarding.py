@@ -204,7 +204,7 @@ def test_a_call_that_the_server_leaves_is_the_persons(
         said = serving.last_words()
     assert why in said
     assert "Requests that now wait for you: 1." in said
-    assert "Requests that are not in the recording: 1.\n  2 tools/call die" in said
+    assert "Requests without a recorded answer: 1.\n  2 tools/call die" in said
     assert why in (tmp_path / "home" / "humanmcp.log").read_text(encoding="utf-8")
     assert len(frames_of(recording)) == 4
 

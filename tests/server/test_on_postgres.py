@@ -87,7 +87,7 @@ def test_a_call_that_the_real_server_leaves_waits_in_the_database(
         desk.send(Key(*item.key), Reply("by hand", TextForm.TEXT))
         assert json.loads(serving.hear())["result"]["content"][0]["text"] == "by hand"
         assert serving.close()[0] == 3
-        assert "Requests that are not in the recording: 1." in serving.last_words()
+        assert "Requests without a recorded answer: 1." in serving.last_words()
 
 
 def test_while_the_database_is_away_a_client_is_told_to_come_back(

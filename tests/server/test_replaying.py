@@ -242,7 +242,7 @@ def test_what_was_not_recorded_is_refused_where_that_is_wanted_and_listed_at_the
         }
         assert serving.close() == (3, [])
         said = serving.last_words()
-    assert "Requests that are not in the recording: 1.\n  2 tools/call calc_add" in said
+    assert "Requests without a recorded answer: 1.\n  2 tools/call calc_add" in said
     log = (tmp_path / "home" / "humanmcp.log").read_text(encoding="utf-8")
     assert "not recorded: 2 tools/call calc_add" in log
 
