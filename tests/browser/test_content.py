@@ -55,7 +55,9 @@ def test_a_dropped_picture_is_the_answer_and_is_seen_everywhere(sitting: Sitting
     """Drop, chord. The picture is previewed, and shown in the answer, History, projector."""
     sends_the_picture(sitting, "21", DROP)
     number = sitting.desk.get("/api/history")["lines"][0]["number"]
-    page = sitting.window.goto(f"/m/{sitting.session}/{number}")
+    place = f"{sitting.session}/{number}"
+    until(lambda: sitting.desk.get(f"/api/exchanges/{place}")["state"] == "answered", "it is over")
+    page = sitting.window.goto(f"/m/{place}")
     assert is_shown(page.locator(".answer .media img"))
     seq = sitting.desk.get("/api/history")["lines"][0]["seq"]
     page = sitting.window.goto(f"/line/{sitting.session}/{seq}")
