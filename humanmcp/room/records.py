@@ -156,10 +156,16 @@ class SeatRecord:
 
 
 def _step(kept: StepRecord | dict[str, Any]) -> StepRecord:
-    return kept if isinstance(kept, StepRecord) else StepRecord(**kept)
+    return kept if isinstance(kept, StepRecord) else _known(StepRecord, kept)
 
 
-Record = TypeVar("Record", RoomRecord, SeatRecord)
+Record = TypeVar("Record", RoomRecord, SeatRecord, StepRecord)
+
+
+def _known(kind: type[Record], found: dict[str, Any]) -> Record:
+    """Return the record that these members are, without those of a newer humanmcp."""
+    ours = {one.name for one in fields(kind)}
+    return kind(**{name: value for name, value in found.items() if name in ours})
 
 
 def keep(file: Path, record: RoomRecord | SeatRecord) -> None:
@@ -179,12 +185,9 @@ def read(file: Path, kind: type[Record]) -> Record | None:
         ValueError: it is not a record.
     """
     try:
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        return _known(kind, json.loads(file.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
-    ours = {one.name for one in fields(kind)}
-    try:
-        return kind(**{name: value for name, value in found.items() if name in ours})
     except (TypeError, AttributeError) as error:
         raise ValueError(file) from error
 

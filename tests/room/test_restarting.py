@@ -20,9 +20,11 @@ from humanmcp.demo.lesson import find_lesson
 from humanmcp.desk.guard import Address
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.room import records
 from humanmcp.room.classroom import Classroom
 from humanmcp.room.pages import page_context
 from humanmcp.room.practice import StepOutcome
+from humanmcp.room.records import SeatRecord, StepRecord
 from tests.room.test_teaching import rows_of, table_of, without_running_clock
 from tests.support.room_process import Rooming, Visitor
 from tests.support.serve_http import initialize
@@ -251,3 +253,15 @@ def test_what_a_learner_saw_as_kept_is_there_after_a_kill_at_any_moment(
 def _until_it_is_killed(act: Callable[[Visitor], None], learner: Visitor) -> None:
     with contextlib.suppress(OSError, HTTPException):
         act(learner)
+
+
+def test_a_seat_of_a_newer_humanmcp_keeps_what_this_one_knows(tmp_path: Path) -> None:
+    """Members that it does not know are ignored, in a step, too."""
+    file, done = tmp_path / "seat.json", StepRecord(tries=2, passed=True)
+    records.keep(file, SeatRecord(3, name="Ann", steps={"weather": {"1": done}}))
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    kept["new"] = kept["steps"]["weather"]["1"]["new"] = 1
+    file.write_text(json.dumps(kept), encoding="utf-8")
+    found = records.read(file, SeatRecord)
+    assert found is not None
+    assert (found.number, found.name, found.steps["weather"]["1"]) == (3, "Ann", done)
