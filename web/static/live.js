@@ -3,13 +3,12 @@
 
 import { maybe } from "./dom.js";
 import { at, loginPath } from "./loginpath.js";
-import { call, missedPart } from "./talk.js";
+import { call, missedPart, SLOW } from "./talk.js";
 import { say } from "./words.js";
 
 const POLL_EVERY = 3000;
 const TRY_AGAIN_AFTER = 15_000;
 const HUNG_AFTER = 4500; // the desk pings every 2 or 3 s
-const SLOW = 5000; // milliseconds after which an answer that is not there is told
 const SILENT_FOR = 45_000;
 const NAME = `humanmcp-live${loginPath}`; // one browser may have several login sessions: a teacher has
 const GREETED_WITHIN = 10_000; // the desk greets at once

@@ -305,7 +305,8 @@ def test_a_placeholder_beside_words_is_refused(typed: str, words: str) -> None:
     assert codes(check(asked(CALL), text, TextForm.TEXT).diagnostics) == ["M61"]
     message = {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
     prompt = asked("prompts/get", {"name": "greet"})
-    assert codes(check(prompt, json.dumps(message), TextForm.RESULT).diagnostics) == ["M61"]
+    (found,) = check(prompt, json.dumps(message), TextForm.RESULT).diagnostics
+    assert (found.code, found.pointer) == ("M61", "/result/messages/0/content/text")
 
 
 @pytest.mark.parametrize("spelt", ["…", "\\u2026"])

@@ -239,6 +239,8 @@ ROWS: Final = (
     # lints of 3.4
     Row("3.4 magic bytes", CALL, f'{{"content":[{{"type":"image","data":"{PIXEL}",'
         '"mimeType":"image/jpeg"}]}', "M66", "/result/content/0/mimeType", WARNING),
+    Row("3.4 magic bytes of a sound", CALL, '{"content":[{"type":"audio","data":"T2dnUwAA",'
+        '"mimeType":"audio/wav"}]}', "M66", "/result/content/0/mimeType", WARNING),
     Row("3.4 MIME", READ, '{"contents":[{"uri":"file:///a","text":"x","mimeType":"text"}]}', "M32",
         "/result/contents/0/mimeType", WARNING, fix=False),
     Row("3.4 lastModified", CALL, '{"content":[{"type":"text","text":"a",'

@@ -33,7 +33,10 @@ def told(method: str, result: dict[str, Any]) -> list[tuple[str, str]]:
         ({"name": "a" * 65, "inputSchema": OBJECT}, [("M114", "/tools/0/name")]),
         ({"name": "a" * 64, "inputSchema": OBJECT}, []),
         ({"name": "a b", "inputSchema": OBJECT}, []),  # M39 says it
-        (of_schema(oneOf=[OBJECT]), [("M115", "/tools/0/inputSchema/oneOf")]),
+        *(
+            (of_schema(**{key: [OBJECT]}), [("M115", f"/tools/0/inputSchema/{key}")])
+            for key in ("oneOf", "anyOf", "allOf")
+        ),
         (of_schema(properties={"a": {"oneOf": [OBJECT]}}), []),
         (
             of_schema(properties={"a": {"type": "array"}, "b": {"type": "array"}}),
