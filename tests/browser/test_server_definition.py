@@ -138,6 +138,35 @@ def test_the_desk_is_not_told_of_a_form_before_it_has_what_was_typed(opened: Ope
     assert set(told) == {"forecast"}
 
 
+def test_a_form_starts_over_while_it_is_being_saved(opened: Opened) -> None:
+    """The desk says that it has saved it after the person has dropped it."""
+    page = opened(request("tools/list", token="11"))
+    page.locator("#design").click()
+    page.wait_for_url("**/server/entry?*")
+    name, held = page.locator("main [name=name]"), list[Route]()
+    name.fill("forecast")
+    expect(page.locator(".saved-at")).not_to_be_empty()
+    page.reload()
+    expect(name).to_have_value("forecast")
+
+    def hold(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/api/drafts?*", hold)
+    with page.expect_request("**/api/drafts?*"):
+        name.fill("weather")
+    again = page.get_by_role("button", name="Start over")
+    again.click()
+    with page.expect_navigation():
+        held[0].continue_()
+    page.unroute_all()
+    expect(name).to_have_value("")
+    expect(again).to_be_hidden()
+
+
 def test_what_is_typed_in_the_designer_comes_back(opened: Opened) -> None:
     """After another page, Back, a reload and another row; until it is put into the answer."""
     page = opened(request("tools/list", token="8"))

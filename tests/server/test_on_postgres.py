@@ -65,7 +65,7 @@ def test_a_call_that_was_not_recorded_gets_the_error_that_a_folder_gives(
             serving.send(CALL % (6, "other"))
             heard[home] = serving.hear()
             # Where to answer is said only if there was a quiet moment before the end.
-            left[home] = (serving.close()[0], serving.last_words().partition("Requests that")[2])
+            left[home] = (serving.close()[0], serving.last_words().partition("Requests without")[2])
     assert json.loads(heard["folder"])["error"]["code"] == -32602
     assert heard["database"] == heard["folder"]
     assert left["database"] == left["folder"]

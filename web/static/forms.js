@@ -65,6 +65,7 @@ async function open(form) {
     const restored = maybe("restored");
     if (restored) restored.hidden = false;
     first("#restored button")?.addEventListener("click", async () => {
+      store.stop(); // a save that is under way would keep it here once more
       await store.drop();
       location.reload();
     });
