@@ -306,8 +306,8 @@ def run_trial(starter: tuple[str, ...] = ()) -> Trial:
 
 
 _SERVE: Final = "serve"
-_UNTRIED: Final = frozenset({"--http", "--inbox", "--replay"})
-"""Flags that reach out of the folder of a trial: an address, a database, a real server."""
+_UNTRIED: Final = ("--http", "--inbox", "--notify", "--open", "--replay")
+"""Flags that reach out of the folder of a trial: an address, a database, a command, a browser."""
 
 
 def check_hosts() -> Iterator[Finding]:
@@ -425,6 +425,12 @@ def _is_from_elsewhere(entry: object) -> bool:
     return is_off or bool(plain.keys() & {"settings", "source", "extension"})
 
 
+def _reaches_out(word: str) -> bool:
+    """Return True for such a flag, also for one that is cut short, as `serve` takes it."""
+    flag = word.partition("=")[0]
+    return flag[:2] == "--" != flag and any(one.startswith(flag) for one in _UNTRIED)
+
+
 def _check_entry(
     host: Host,
     path: Path,
@@ -442,8 +448,7 @@ def _check_entry(
         return problem("host missing", **about, host=host.name)
     if len(words) == 1:
         words = (command, _SERVE)
-    is_untried = _UNTRIED.intersection(word.partition("=")[0] for word in words)
-    if _SERVE not in words or is_wrapped(one) or is_untried:
+    if _SERVE not in words or is_wrapped(one) or any(map(_reaches_out, words)):
         return ok("host", **about)
     seen = started.get(words)
     if seen is None:

@@ -264,6 +264,9 @@ def test_hosts_that_start_humanmcp_are_found(machine: Path) -> None:
         (("--", "python", "x.py"), "host silent", "python"),
         (("--http", "127.0.0.1:9"), "host", ""),
         (("--inbox=postgresql://nobody@127.0.0.1:9/x",), "host", ""),
+        (("--open",), "host", ""),
+        (("--ope",), "host", ""),
+        (("--notify", "touch own"), "host", ""),
     ],
 )
 def test_an_entry_is_tried_with_its_flags(
