@@ -51,7 +51,7 @@ from humanmcp.protocol.validation.addressing import addressed, id_of, kind_typed
 from humanmcp.protocol.validation.crash_guard import failure
 from humanmcp.server.journal import BY_US, PARKED, QUIET
 from humanmcp.server.moments import LEFT_TO_A_PERSON
-from humanmcp.server.waiting import DueAction, PendingTimers
+from humanmcp.server.waiting import ANSWER_BY_BOOK, GIVE_UP, PendingTimers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -432,8 +432,7 @@ class ExchangeHandler:
             self._turn_away(exchange, _UNKEPT, error)
             return
         self.timers[exchange.number] = timers
-        is_for_people = decision.entry is None and not subscribed and not timers.follows
-        if self.options.notify is not None and is_for_people:
+        if self.options.notify is not None and timers.is_for_people:
             self.options.notify(self.journal.name, exchange.number, exchange.tool)
         self.schedule.duties = min(self.schedule.duties, timers.next())
 
@@ -467,18 +466,18 @@ class ExchangeHandler:
     def look(self, now: float) -> float:
         """Run the due actions of waiting exchanges. Return the time of the next one."""
         for number, timers in list(self.timers.items()):
-            action = timers.due(now)
-            if action is not None:
-                self._do(action, self.session.exchanges[number], timers, now)
+            name = timers.due(now)
+            if name:
+                self._do(name, self.session.exchanges[number], timers, now)
         return min((timers.next() for timers in self.timers.values()), default=math.inf)
 
-    def _do(self, action: DueAction, exchange: Exchange, timers: PendingTimers, now: float) -> None:
-        if action is DueAction.ANSWER_BY_BOOK:
+    def _do(self, name: str, exchange: Exchange, timers: PendingTimers, now: float) -> None:
+        if name == ANSWER_BY_BOOK:
             self._act_late(exchange, timers, now)
-        elif action is DueAction.GIVE_UP:
+        elif name == GIVE_UP:
             self._close(self.session.went_quiet(exchange.number) or exchange, QUIET)
         for one in self.capabilities:
-            one.due(action, exchange, timers, now)
+            one.due(name, exchange, timers, now)
 
     def _act_late(self, exchange: Exchange, timers: PendingTimers, now: float) -> None:
         """Answer a waiting exchange automatically, or run the next step of its rule."""
@@ -612,7 +611,7 @@ class ExchangeHandler:
         if timers is None:
             return
         self.journal.connection.end_unanswered(exchange.number)
-        if reason != QUIET or not timers.ticket:  # else it is parked, and its client may come back
+        if reason != QUIET or not timers.parked.ticket:  # else its client may come back to it
             self.journal.close(exchange.number, exchange.state, reason=reason)
 
     def answered_by(self, number: int) -> str:

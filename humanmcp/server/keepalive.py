@@ -6,26 +6,30 @@ line and a person may have it otherwise.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Order
 from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.timeouts import (
     ALL_KEEPALIVES,
+    PROGRESS_EVERY,
     gave_up_after,
     outlasted,
     timeout_plan,
 )
 from humanmcp.server.journal import BY_US
 from humanmcp.server.moments import Capability
-from humanmcp.server.waiting import DueAction
 
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import Reply
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.server.moments import Way
     from humanmcp.server.waiting import PendingTimers
+
+
+PROGRESS: Final = "progress"
+"""What is planned: the next progress notification."""
 
 
 class Keepalive(Capability):
@@ -43,6 +47,13 @@ class Keepalive(Capability):
         own = self._way.options.client_limit or self._journal.call_limits.of(client)
         keepalives = self._keepalives(exchange.number)
         timers.timeouts = timeout_plan(exchange, client, own or 0.0, seen or 0.0, keepalives)
+        self._plan_progress(timers, self._journal.clock.now())
+
+    def _plan_progress(self, timers: PendingTimers, now: float) -> None:
+        """Plan the next notification: one each few seconds since the request last came."""
+        step = (now - timers.last_arrived) // PROGRESS_EVERY + 1
+        at = timers.last_arrived + step * PROGRESS_EVERY
+        timers.plan(PROGRESS, at if timers.timeouts.progress else None)
 
     def _keepalives(self, number: int) -> frozenset[str]:
         """Return which keepalive a request allows.
@@ -57,9 +68,10 @@ class Keepalive(Capability):
             return frozenset({timeouts.RETRY})
         return ALL_KEEPALIVES
 
-    def due(self, action: DueAction, exchange: Exchange, timers: PendingTimers, now: float) -> None:
-        if action is not DueAction.SEND_PROGRESS:
+    def due(self, name: str, exchange: Exchange, timers: PendingTimers, now: float) -> None:
+        if name != PROGRESS:
             return
+        self._plan_progress(timers, now)
         minutes = int((now - timers.arrived) // 60)
         said = f"Waiting for a person ({minutes} min)" if minutes else "Waiting for a person"
         line = self._session.progress(exchange.number, timers.progressed(), said)

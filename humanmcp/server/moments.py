@@ -12,7 +12,7 @@ other capability. `capabilities.py` lists all of them. At each moment they are t
     act       the first that returns something has done what a decision says
     acted     an automatic answer went out
     waits     a request waits in the inbox, or something about its waiting changed
-    due       a moment has come that `waits` has set
+    due       a moment has come that a capability has planned
     ending    an answer is about to go out, or the exchange ends without one
     over      it went out, or the exchange has ended without one
     reply_to  what a person answers there, if it is no open request
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import McpSession
     from humanmcp.server.journal import Journal
-    from humanmcp.server.waiting import DueAction, PendingTimers, ServeOptions
+    from humanmcp.server.waiting import PendingTimers, ServeOptions
 
 
 class Acted(NamedTuple):
@@ -137,10 +137,10 @@ class Capability:
         """Hear that an automatic answer was sent."""
 
     def waits(self, exchange: Exchange, timers: PendingTimers) -> None:
-        """Plan what is done while a request waits."""
+        """Plan what is done while a request waits: `timers.plan(name, when)`."""
 
-    def due(self, action: DueAction, exchange: Exchange, timers: PendingTimers, now: float) -> None:
-        """Do what was planned, if the action is this capability's."""
+    def due(self, name: str, exchange: Exchange, timers: PendingTimers, now: float) -> None:
+        """Do what was planned under this name, if it is this capability's."""
 
     def ending(self, exchange: Exchange) -> None:
         """Take back what was asked on the way to an answer."""

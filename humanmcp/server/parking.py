@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Key, Order, Parked, Waiting
 from humanmcp.locales import spoken_language
@@ -42,7 +42,6 @@ from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation import check
 from humanmcp.server.journal import BY_US, QUIET, RETRY
 from humanmcp.server.moments import Capability, ParkedRequest
-from humanmcp.server.waiting import DueAction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +52,10 @@ if TYPE_CHECKING:
     from humanmcp.server.waiting import PendingTimers
 
 logger = logging.getLogger(__name__)
+
+_PARK: Final = "park"
+_RETRY: Final = "retry"
+"""What is planned for a call: to park it, and to ask a 2026-07-28 client to repeat it."""
 
 
 class ParkedCalls(Capability):
@@ -86,14 +89,18 @@ class ParkedCalls(Capability):
     def waits(self, exchange: Exchange, timers: PendingTimers) -> None:
         seconds, number = self._seconds, exchange.number
         timers.follows = number in self._followers
-        timers.park_at, timers.can_park = None, ""
+        timers.can_park = ""
+        timers.plan(_PARK, None)
+        retry_at = timers.timeouts.retry_at
+        timers.plan(_RETRY, None if retry_at is None else timers.last_arrived + retry_at)
         if seconds is None or timers.subscribed:
             return
         parked_as = self._way_of(exchange)
         if parked_as is not None:
             timers.can_park = "" if timers.follows else parked_as.value
             if timers.decision.after is None or timers.follows or self._limit(exchange).after:
-                timers.park_at = parking.park_after(exchange, parked_as, timers.timeouts, seconds)
+                after = parking.park_after(exchange, parked_as, timers.timeouts, seconds)
+                timers.plan(_PARK, None if after is None else timers.last_arrived + after)
 
     def _limit(self, exchange: Exchange) -> Decision:
         """Return what its client gets once its own limit is over."""
@@ -122,20 +129,19 @@ class ParkedCalls(Capability):
         new = Ticket(self._journal.name, number, os.urandom(16).hex())
         return self._followers.get(number) or self._tickets.setdefault(number, new)
 
-    def due(self, action: DueAction, exchange: Exchange, timers: PendingTimers, now: float) -> None:
+    def due(self, name: str, exchange: Exchange, timers: PendingTimers, now: float) -> None:
         """Park a call, or ask a 2026-07-28 client to repeat it."""
-        if action is DueAction.PARK:
-            timers.park_at = None
+        if name == _PARK:
             self._park(exchange.number)
-        elif action is DueAction.RETRY:
+        elif name == _RETRY:
             self._ask_to_retry(exchange, timers, now)
 
     def _ask_to_retry(self, exchange: Exchange, timers: PendingTimers, now: float) -> None:
         """Ask for it, and note before in the inbox under what the client may come back."""
         token = str(self._ticket(exchange.number))
-        is_new = not timers.ticket and exchange.number not in self._followers
+        is_new = not timers.parked.ticket and exchange.number not in self._followers
         if self._outlives(exchange) and is_new:
-            timers.ticket, timers.ticket_at = token, self._journal.clock.stamp()
+            timers.parked = Parked(token, ParkedAs.RETRY.value, self._journal.clock.stamp())
             self._has_parked()
             self._journal.update(exchange, timers.waiting())
         line = self._session.ask_to_retry(exchange.number, token)
@@ -304,7 +310,7 @@ class ParkedCalls(Capability):
     def over(self, exchange: Exchange, timers: PendingTimers | None, reason: str) -> None:
         """Keep a call whose client did not repeat it in time, if it can still come back."""
         number = exchange.number
-        if timers is not None and timers.ticket and reason == QUIET:
+        if timers is not None and timers.parked.ticket and reason == QUIET:
             self._own[number] = ParkedAs.RETRY
         self._followers.pop(number, None)
         if number not in self._own:

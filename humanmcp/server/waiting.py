@@ -1,12 +1,11 @@
 """The clocks of an exchange that waits for a person, and the options of a server.
 
-The clocks say when the answer book steps in, when the client is told that a person is at it, and
-when a 2026-07-28 client is asked to repeat its request before it gives up.
+The clocks say when the answer book steps in, when a client that was asked to repeat its request has
+been quiet for too long, and when a capability wants to do what it has planned.
 """
 
 from __future__ import annotations
 
-import enum
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -27,14 +26,9 @@ if TYPE_CHECKING:
     from humanmcp.server.recording import Forward
 
 
-class DueAction(enum.Enum):
-    """What is due for an exchange."""
-
-    ANSWER_BY_BOOK = "answer by book"
-    SEND_PROGRESS = "send progress"
-    RETRY = "retry"
-    PARK = "park"
-    GIVE_UP = "give up"
+ANSWER_BY_BOOK: Final = "answer by book"
+GIVE_UP: Final = "give up"
+"""What is due without a plan; a capability names what it plans (`PendingTimers.plan`)."""
 
 
 UNPLANNED: Final = TimeoutPlan(None, "", "", "", progress=False)
@@ -67,48 +61,47 @@ class PendingTimers:
         self.subscribed = subscribed
         self.follows = False
         """Whether it asks for the answer to a parked call (`parking.py`)."""
-        self.park_at: float | None = None
-        """Seconds since the last arrival after which it is parked; None for never."""
         self.can_park = ""
         """How it can be parked, "" where it cannot."""
-        self.ticket = ""
-        """The `requestState` under which its client may come back to another process."""
-        self.ticket_at = ""
+        self.parked = Parked()
+        """How its client may come back to another process for the answer."""
         self.status_open = False
         """Whether it came over HTTP, and nothing has gone out yet."""
         self.retry_until: float | None = None
         """When its client must have sent it again; None where it need not."""
         self.steps = 0
         """How many progress notifications were due in all: the value of the last one."""
-        self.steps_this_time = 0
-        """How many of them since the request last arrived."""
+        self._planned: dict[str, float] = {}
 
-    def _duties(self) -> Iterator[tuple[float, DueAction]]:
+    def plan(self, name: str, at: float | None) -> None:
+        """Let a capability hear `due(name)` once at this time of the monotonic clock; None: never.
+
+        A client that is asked to repeat its request, or that waits for changes alone, needs nothing
+        that is planned.
+        """
+        self._planned.pop(name, None)
+        if at is not None:
+            self._planned[name] = at
+
+    def _duties(self) -> Iterator[tuple[float, str]]:
         """Yield what is to be done, and when, the most urgent first. A draft may change it."""
         if self.retry_until is not None:
-            yield self.retry_until, DueAction.GIVE_UP
+            yield self.retry_until, GIVE_UP
             return
         after = self.decision.after
         if after is not None and self.decision.due(after, touched=self._stopped):
-            yield self.arrived + after, DueAction.ANSWER_BY_BOOK
-        if self.subscribed:
-            return
-        planned = (
-            (self.timeouts.retry_at, DueAction.RETRY),
-            (self.park_at, DueAction.PARK),
-            (self._progress_at, DueAction.SEND_PROGRESS),
-        )
-        for seconds, action in planned:
-            if seconds is not None:
-                yield self.last_arrived + seconds, action
+            yield self.arrived + after, ANSWER_BY_BOOK
+        if not self.subscribed:
+            yield from sorted((at, name) for name, at in self._planned.items())
 
-    @property
-    def _progress_at(self) -> float | None:
-        return (self.steps_this_time + 1) * PROGRESS_EVERY if self.timeouts.progress else None
+    def due(self, now: float) -> str:
+        """Return the name of the most urgent thing that is due, "" for none.
 
-    def due(self, now: float) -> DueAction | None:
-        """Return the most urgent due action, or None."""
-        return next((action for at, action in self._duties() if now >= at), None)
+        What was planned is planned no more.
+        """
+        name = next((name for at, name in self._duties() if now >= at), "")
+        self._planned.pop(name, None)
+        return name
 
     def next(self) -> float:
         """Return the time of the next due action."""
@@ -125,17 +118,20 @@ class PendingTimers:
         """Whether a person has paused the countdown. A rule ignores it."""
         return self.touched or self.writing or self.paused
 
+    @property
+    def is_for_people(self) -> bool:
+        """Return True if a person is to answer: no rule does, and a client waits for it."""
+        return self.decision.entry is None and not self.subscribed and not self.follows
+
     def progressed(self) -> int:
         """Count a progress notification and return its rising value."""
         self.steps += 1
-        self.steps_this_time += 1
         return self.steps
 
     def repeated(self, now: float) -> None:
         """Note that the client retried."""
         self.retry_until = None
         self.last_arrived = now
-        self.steps_this_time = 0
 
     def waiting(self) -> Waiting:
         """Return the waiting state for the inbox, in seconds since the first arrival."""
@@ -151,7 +147,7 @@ class PendingTimers:
             book_at=self.decision.after,
             book=stopped if self.decision.stoppable or not self.decision.after else "fixed",
             keepalive=FOLLOWS if self.follows else self.timeouts.keepalive,
-            parked=Parked(self.ticket, "retry" if self.ticket else "", self.ticket_at),
+            parked=self.parked,
             can_park=self.can_park,
             why_not=self.timeouts.why_not,
             status_until=first_keepalive if self.status_open else None,

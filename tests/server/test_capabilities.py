@@ -19,7 +19,7 @@ from humanmcp.server.capabilities import CAPABILITIES
 from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.moments import Capability, Way
 from humanmcp.server.serve import ServerParts
-from humanmcp.server.waiting import ServeOptions
+from humanmcp.server.waiting import PendingTimers, ServeOptions
 from tests.server.test_many_sessions import call
 from tests.server.test_serve import INITIALIZE
 
@@ -73,6 +73,51 @@ def test_a_capability_of_two_moments_answers_and_leaves_the_rest_to_the_others(
     assert of_echo.acts[-1] == (2, "echo")
     (frame,) = [one for one in inbox.frames(served.journal.name) if one.by == "echo"]
     assert frame.number == 2
+
+
+class Patient(Capability):
+    """Plans two moments for each request that waits, and ends the session at the second."""
+
+    def __init__(self, way: Way) -> None:
+        """Hear the moments of one session."""
+        self.way = way
+        self.heard: list[str] = []
+
+    def waits(self, exchange: Exchange, timers: PendingTimers) -> None:  # noqa: ARG002 - a moment
+        if not self.heard:
+            timers.plan("patient: first", timers.arrived)
+
+    def due(self, name: str, exchange: Exchange, timers: PendingTimers, now: float) -> None:  # noqa: ARG002 - a moment
+        self.heard.append(name)
+        if name == "patient: first":
+            timers.plan("patient: second", now)
+        elif name == "patient: second":
+            self.way.end(0)
+
+
+def test_a_capability_hears_what_it_has_planned_once(tmp_path: Path) -> None:
+    """And nothing of what it took back; the others hear its name, and leave it alone."""
+    made: list[Patient] = []
+
+    def patient(way: Way) -> Capability:
+        made.append(Patient(way))
+        return made[-1]
+
+    connection = MemoryConnection()
+    parts = ServerParts(tmp_path, BookFile(tmp_path / "book.toml"), ServeOptions())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "CAPABILITIES", (patient, *CAPABILITIES))
+        served = parts.session(connection, FolderInbox(tmp_path / "inbox"))
+    for line in (INITIALIZE.encode(), call(2, "near")):
+        connection.say(line)
+    attendant = Attendant()
+    attendant.attend(served)
+    attendant.run()
+    (heard,) = [one.heard for one in made]
+    assert [name for name in heard if name.startswith("patient")] == [
+        "patient: first",
+        "patient: second",
+    ]
 
 
 def test_the_design_lists_the_capabilities_in_their_order() -> None:
