@@ -370,6 +370,20 @@ many_tools = _refused(
     "VS Code, opencode with a Copilot model",
     "microsoft/vscode-copilot-release/issues/11653",
 )
+# also makenotion/notion-mcp-server/issues/42, sbroenne/mcp-server-excel/issues/607 (empty strings)
+enum_not_of_text = _refused(
+    "M129",
+    "Google's Agent Development Kit and other hosts of the Gemini API",
+    "mongodb-js/mongodb-mcp-server/issues/715",
+)
+# also decocms/studio/pull/6874 (only the top), ComposioHQ/composio/issues/2330 (the length)
+unusual_property_name = _refused(
+    "M127", "Claude Code and other hosts of the Claude API", "anthropics/claude-code/issues/79418"
+)
+# also modelcontextprotocol/servers/issues/1624 (exclusiveMinimum), zendev-sh/goai/pull/108
+keyword_unknown_to_gemini = _refused(
+    "M128", "Zed and other hosts of the Gemini API", "zed-industries/zed/issues/45552"
+)
 
 # -- the check itself -----------------------------------------------------------------------------
 check_failed = ProblemKind("X01")

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.json.tree import at as value_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from humanmcp.protocol.diagnostics.problem import Path, Step
+    from humanmcp.protocol.diagnostics.problem import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -60,7 +60,7 @@ class References:
         self.simple = True
         """True if no value is evaluated twice: no reference, no pattern, no alternatives."""
         found: list[tuple[str, Reference]] = []
-        for base, path, part in objects_in(schema):
+        for path, part, base, _names, _reachable in objects_in(schema):
             if path == () or part.get("$id") is not None:
                 self._resources[base] = part
             for keyword in _ANCHORS:
@@ -113,21 +113,46 @@ class References:
         return next((each for each in self.all if not each.targets), None)
 
 
-def objects_in(schema: Json) -> Iterator[tuple[str, Path, JsonObject]]:
-    """Yield the objects of a schema with base address and path, in order and without data."""
-    waiting: list[tuple[str, Path, Json]] = [("", (), schema)]
+class Part(NamedTuple):
+    """An object of a schema: a subschema, or with `names` an object whose members are subschemas.
+
+    `base` is the address for its references. `reachable`: only `properties` lead to it.
+    """
+
+    path: Path
+    value: Json
+    base: str = ""
+    names: bool = False
+    reachable: bool = True
+
+
+def objects_in(schema: Json) -> Iterator[Part]:
+    """Yield the objects of a schema in their order, without data."""
+    waiting: list[Part] = [Part((), schema)]
     while waiting:
-        base, path, part = waiting.pop()
-        inner: list[tuple[Step, Json]] = []
-        if isinstance(part, dict):
-            own = part.get("$id")
+        path, value, base, names, reachable = part = waiting.pop()
+        inner: list[Part] = []
+        if isinstance(value, dict):
+            own = value.get("$id")
             if isinstance(own, str):
                 base = _split(base, own)[0] or base
-            yield base, path, part
-            inner = [(name, item) for name, item in part.items() if name not in DATA]
-        elif isinstance(part, list):
-            inner = list(enumerate(part))
-        waiting += [(base, (*path, step), item) for step, item in reversed(inner)]
+            yield part._replace(base=base)
+            inner = [
+                Part(
+                    (*path, name),
+                    item,
+                    base,
+                    not names and name in _NAMED,
+                    reachable and (names or name == "properties"),
+                )
+                for name, item in value.items()
+                if names or name not in DATA
+            ]
+        elif isinstance(value, list):
+            inner = [
+                Part((*path, at), item, base, reachable=False) for at, item in enumerate(value)
+            ]
+        waiting += reversed(inner)
 
 
 def _split(base: str, text: str) -> tuple[str | None, str]:
@@ -334,7 +359,13 @@ def _below(name: str, value: Json) -> Iterable[Json]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-_NAMED: Final = frozenset({"patternProperties", "dependentSchemas", "dependencies"})
+_NAMED: Final = frozenset(
+    {
+        *("properties", "patternProperties", "dependentSchemas", "dependencies"),
+        *("$defs", "definitions"),
+    }
+)
+"""The keywords whose members are names, each with a schema."""
 _FORMS: Final = frozenset({"anyOf", "oneOf"})
 _HERE: Final = _FORMS | {"allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
 """The keywords whose schemas apply to the same value."""
@@ -387,20 +418,7 @@ def mirrored_headers(schema: JsonObject) -> tuple[tuple[tuple[str, ...], str, st
 
 
 def _marked(schema: JsonObject) -> Iterator[tuple[Path, JsonObject, bool]]:
-    """Yield the parts of a schema with a header: path, part, True if only properties lead there.
-
-    The value of `properties` is not a schema: its keys are names of arguments.
-    """
-    waiting: list[tuple[Path, Json, bool, bool]] = [((), schema, True, False)]
-    while waiting:
-        at, part, reachable, names = waiting.pop()
-        if isinstance(part, list):
-            waiting += [((*at, step), item, False, False) for step, item in enumerate(part)]
-        if not isinstance(part, dict):
-            continue
-        if HEADER in part and not names:
-            yield at, part, reachable and bool(at)
-        for name, item in part.items():
-            opens = name == "properties" and not names
-            if names or name not in DATA:
-                waiting.append(((*at, name), item, reachable and (names or opens), opens))
+    """Yield the subschemas with a header: path, subschema, True if only properties lead there."""
+    for part in objects_in(schema):
+        if HEADER in part.value and not part.names:
+            yield part.path, part.value, part.reachable and bool(part.path)

@@ -51,6 +51,8 @@ B: Json = {"title": "b"}
         ({"allOf": [{"$ref": "#/allOf/1"}, A]}, [A]),
         ({"const": {"$ref": "#/x"}, "default": [{"$ref": "#/x"}], "x": A}, []),
         ({"properties": {"$ref": A}}, []),
+        ({"properties": {"default": {"$ref": "#/$defs/enum"}}, "$defs": {"enum": A}}, [A]),
+        ({"default": {"properties": {"a": {"$ref": "#/x"}}}, "x": A}, []),
     ],
 )  # fmt: skip
 def test_a_reference_leads_to_what_it_names(schema: dict[str, Any], targets: list[Json]) -> None:

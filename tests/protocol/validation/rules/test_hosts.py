@@ -12,6 +12,13 @@ from tests.support.verdicts import R2025, asked, check
 
 OBJECT = {"type": "object"}
 LISTED = {"type": "array", "items": {}}
+UNKNOWN_TO_GEMINI = {
+    "exclusiveMinimum": 0,
+    "exclusiveMaximum": 9,
+    "const": "x",
+    "propertyNames": {},
+    "patternProperties": {},
+}
 
 
 def of_schema(**members: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
@@ -47,7 +54,53 @@ def told(method: str, result: dict[str, Any]) -> list[tuple[str, str]]:
             of_schema(properties={"a": {**LISTED, "items": {"type": ["string", "null"]}}}),
             [("M117", "/tools/0/inputSchema/properties/a/items/type")],
         ),
-        (of_schema(properties={"a": {"enum": [{"type": "array"}]}}), []),
+        (of_schema(properties={"a": {"default": [{"type": "array"}]}}), []),
+        (
+            of_schema(properties={"default": {"type": "array"}}),
+            [("M116", "/tools/0/inputSchema/properties/default")],
+        ),
+        *(
+            (
+                of_schema(properties={"ok.key-1_a": {}, name: {}, "$later": {}}),
+                [("M127", "/tools/0/inputSchema/properties/" + name)],
+            )
+            for name in ("$top", "with space", "x" * 65, "名前", "")
+        ),
+        (of_schema(properties={"a": {**OBJECT, "properties": {"$top": {}}}}), []),
+        (of_schema(required=["$top"], properties={"a": {"$ref": "#/$defs/A[b]"}}), []),
+        *(
+            (
+                of_schema(properties={"a": {"anyOf": [{keyword: value}]}, "b": {keyword: value}}),
+                [("M128", f"/tools/0/inputSchema/properties/a/anyOf/0/{keyword}")],
+            )
+            for keyword, value in UNKNOWN_TO_GEMINI.items()
+        ),
+        (of_schema(properties=dict.fromkeys((*UNKNOWN_TO_GEMINI, "enum"), OBJECT)), []),
+        (of_schema(**{"$defs": dict.fromkeys(UNKNOWN_TO_GEMINI, OBJECT)}), []),
+        (
+            of_schema(properties={"const": {"const": 1}}),
+            [("M128", "/tools/0/inputSchema/properties/const/const")],
+        ),
+        (
+            of_schema(properties={"a": {"exclusiveMinimum": 1, "const": "x"}}),
+            [
+                ("M128", "/tools/0/inputSchema/properties/a/exclusiveMinimum"),
+                ("M128", "/tools/0/inputSchema/properties/a/const"),
+            ],
+        ),
+        *(
+            (
+                of_schema(properties={"a": schema}),
+                [("M129", "/tools/0/inputSchema/properties/a/enum")],
+            )
+            for schema in (
+                {"type": "integer", "enum": [1, 2]},
+                {"type": "string", "enum": ["a", ""]},
+                {"type": "string", "enum": ["a", None]},
+                {"enum": ["a"]},
+            )
+        ),
+        (of_schema(properties={"a": {"type": "string", "enum": ["a", "b"]}}), []),
     ],
 )
 def test_a_tool_that_hosts_refuse_is_named(
@@ -75,6 +128,6 @@ def test_an_integer_that_javascript_rounds_is_named(value: float, *, is_told: bo
 
 def test_every_limit_has_its_report() -> None:
     """The page of the hint is a public report."""
-    limits = [KINDS[f"M{number}"] for number in range(113, 120)]
+    limits = [KINDS[f"M{number}"] for number in (*range(113, 120), 127, 128, 129)]
     assert all(re.fullmatch(r"https://github.com/.*/issues/\d+", one.page) for one in limits)
     assert all(one.always["hosts"] for one in limits)
