@@ -23,6 +23,8 @@ from tests.support.waiting import PATIENCE, until
 TOOL_NAME: Final = '[data-pointer="/result/tools/0/name"]'
 TOOL_DESCRIPTION: Final = '[data-pointer="/result/tools/0/description"]'
 
+WAS: Final = "This page shows what was known then."
+
 
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Rooming]:
@@ -113,6 +115,32 @@ def join(page: Page, name: str) -> None:
     page.get_by_label("Your name").fill(name)
     page.get_by_role("button", name="Take a seat").click()
     expect(page.locator("#around")).to_be_visible()
+
+
+def test_when_the_room_is_gone_no_page_of_it_counts_on(
+    room: Rooming, open_page: Callable[..., Page]
+) -> None:
+    """A learner's phone, the projector and the teacher's page say since when they know nothing."""
+    teacher = open_page(room.teacher_link)
+    wall = open_page(room.wall_link, viewport={"width": 1280, "height": 720})
+    learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}", **PHONE)
+    join(learner, "Ann")
+    teacher.locator('[value="count down"]').click()
+    ends = wall.locator("#around [data-until]")
+    expect(ends).not_to_have_text("")
+    pages = {learner: "What waits now is not known here.", **dict.fromkeys((wall, teacher), WAS)}
+    for page in pages:
+        expect(page.locator("#live")).to_have_attribute("data-how", "live")
+    clocks = ends, learner.locator("[data-since]").first
+    room.kill()
+    for page in pages:
+        expect(page.locator("#live")).to_have_attribute("data-how", "waiting")
+    before = [clock.inner_text() for clock in clocks]
+    for page, unknown in pages.items():  # 3 s later
+        cut = page.locator("#cut")
+        expect(cut).to_have_text(re.compile(rf"^Not connected since \d\d:\d\d\. {unknown}$"))
+        expect(cut).to_be_in_viewport(ratio=1)
+    assert [clock.inner_text() for clock in clocks] == before
 
 
 @pytest.mark.parametrize("device", [{}, PHONE], ids=["computer", "phone"])

@@ -1,15 +1,20 @@
 """A desk that hangs: who presses Send is told so."""
 
 import json
+import re
 import signal
 from collections.abc import Callable
+from typing import Final
 
+import pytest
 from playwright.sync_api import Route, expect
 
-from tests.browser.seats import INITIALIZE, Opened, Window, call
+from tests.browser.seats import INITIALIZE, Opened, Window, begin, call
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
+
+CUT: Final = re.compile(r"^Not connected since \d\d:\d\d\. What waits now is not known here\.$")
 
 
 def test_a_desk_that_hangs_is_not_called_live(
@@ -29,6 +34,53 @@ def test_a_desk_that_hangs_is_not_called_live(
     finally:
         desk.process.send_signal(signal.SIGCONT)
     expect(chip).to_have_attribute("data-how", "live")
+
+
+@pytest.mark.parametrize("width", [390, 600, 768, 900, 1280])
+def test_without_its_desk_the_list_says_that_it_does_not_know_what_waits(
+    desk: Desking, host: Serving, window: Callable[..., Window], width: int
+) -> None:
+    """At each width. What it says of now is not said any more; when the desk is back, it is."""
+    begin(host, desk)
+    page = window(viewport={"width": width, "height": 800}).page
+    claims = page.locator("#rows .none"), page.locator(".empty > p")
+    for claim in claims:
+        expect(claim).to_be_visible()
+    assert not page.locator("#cut").is_visible()
+    desk.kill()
+    expect(page.locator("#cut")).to_have_text(CUT)
+    expect(page.locator("#cut")).to_be_in_viewport(ratio=1)
+    for claim in claims:
+        assert not claim.is_visible()
+    assert page.title().startswith("○")
+    with Desking(desk.home, port=desk.port):
+        expect(page.locator("#cut")).to_be_hidden()
+        for claim in claims:
+            expect(claim).to_be_visible()
+        assert not page.title().startswith("○")
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+@pytest.mark.parametrize("view", ["", "focus"])
+def test_without_its_desk_no_clock_of_an_open_request_counts_on(
+    desk: Desking, opened: Opened, width: int, view: str
+) -> None:
+    """On the card, wherever it is scrolled to, and in the focus view."""
+    page = opened(call(), viewport={"width": width, "height": 600})
+    if not page.locator("#send").is_visible():
+        page.locator("#rows .row a").click()
+    if view:
+        page.locator(".quieting button").click()
+        expect(page.locator("body.quiet")).to_be_attached()
+    clock = page.locator("#status [data-since]")
+    expect(clock).not_to_have_text("0:00")
+    desk.kill()
+    expect(page.locator("#live")).to_have_attribute("data-how", "waiting")
+    before = clock.inner_text()
+    expect(page.locator("#cut")).to_have_text(CUT)  # 3 s later
+    assert clock.inner_text() == before
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    expect(page.locator("#cut")).to_be_in_viewport(ratio=1)
 
 
 def test_a_desk_that_hangs_after_send_is_told_and_the_answer_goes_out_in_the_end(

@@ -33,6 +33,7 @@ export function startClock() {
   /** @type {number | null} */
   let before = null;
   tick = () => {
+    if ("cut" in document.body.dataset) return;
     const now = Date.now() / 1000 - ahead;
     for (const one of all("[data-since]")) one.textContent = clock(now - Number(one.dataset.since));
     for (const one of all("[data-until]")) count(one, now);

@@ -23,6 +23,7 @@ let asked = 0; // when the desk was asked for what it has not answered yet
 let next = 0;
 let lastWord = 0;
 let line = "opening"; // then "open", or "lost"
+let known = 0; // when the desk was last heard
 export let leading = false; // of all tabs of this browser
 
 const channel = new BroadcastChannel(NAME);
@@ -140,12 +141,20 @@ function how(state) {
   show(state);
 }
 
+// What waits is known while the desk is heard. Otherwise the page says so, and its clocks stand still.
 /** @param {string} state */
 function show(state) {
-  if ((state === "live" || state === "polling") && missedPart()) act([{ what: "everything" }]);
-  const chip = maybe("live");
-  if (!chip || chip.dataset.how === state) return;
-  chip.hidden = false;
+  const isKnown = state === "live" || state === "polling";
+  if (isKnown && missedPart()) act([{ what: "everything" }]);
+  if (isKnown) known = Date.now();
+  const [chip, cut] = [maybe("live"), maybe("cut")];
+  if (!chip || !cut || chip.dataset.how === state) return;
+  const since = new Date(known).toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
   chip.dataset.how = state;
-  chip.textContent = say(state);
+  chip.textContent = isKnown ? say(state) : "";
+  cut.textContent = isKnown ? "" : `${say(state, { since })} ${say(maybe("main")?.closest(".present, .classroom") ? "cut.shown" : "cut")}`;
+  chip.hidden = !isKnown;
+  cut.hidden = isKnown;
+  document.body.toggleAttribute("data-cut", !isKnown);
+  document.title = `${isKnown ? "" : "○ "}${document.title.replace(/^○ /, "")}`;
 }
