@@ -18,7 +18,7 @@ from docs import make_api, make_book_schema, make_install, make_man, make_manife
 from humanmcp import cli
 from humanmcp.cli import COMMANDS
 from humanmcp.common import mistakes
-from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
+from humanmcp.common.settings import DEFAULTS, FILE_NAME, PREFIX
 from humanmcp.export import hosts
 from humanmcp.locales import say, sentences_of
 from humanmcp.protocol.diagnostics.kinds import KINDS, title_of
@@ -141,7 +141,7 @@ def _settings() -> Iterator[str]:
         "| setting | in the file | flag | environment | default | meaning |",
         "| --- | --- | --- | --- | --- | --- |",
     )
-    for name, default in Settings()._asdict().items():
+    for name, default in DEFAULTS.items():
         flag = "--" + name.replace("_", "-")
         in_file = "no: it says where the file is" if name == "home" else "yes"
         meaning = _cell(say("setting", name, "en"))

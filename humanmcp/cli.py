@@ -15,7 +15,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp import __version__
+from humanmcp import __version__, extensions
 from humanmcp.common.own_process import ending_in_order
 from humanmcp.common.parsing import HELP, Formatter, Parser
 from humanmcp.common.settings import SettingError, add_flags, load
@@ -69,11 +69,29 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "hosts": "humanmcp.export.hosts",
     },
 }
-"""Every command and its module, in the groups of the help. Their help is in `locales/`."""
+"""Every command of ours and its module, in the groups of the help. Their help is in `locales/`."""
 
 COMMANDS: Final[Mapping[str, str]] = {
     name: module for group in GROUPS.values() for name, module in group.items()
 }
+
+
+def groups() -> Mapping[str, Mapping[str, str]]:
+    """Return every command and its module, those of extensions too, in the groups of the help."""
+    found = {code: dict(group) for code, group in GROUPS.items()}
+    for name, command in extensions.commands().items():
+        if name not in COMMANDS:
+            found.setdefault(command.group, {})[name] = command.module
+    return found
+
+
+def module_of(name: str) -> str:
+    """Return the module of a command, "" for an unknown one. No extension replaces one of ours."""
+    if name in COMMANDS:
+        return COMMANDS[name]
+    found = extensions.commands().get(name)
+    return found.module if found else ""
+
 
 SHELL_NAMES: Final = ("bash", "zsh", "fish")
 """The shells whose completion can be printed."""
@@ -95,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if not words:
             return _welcome()
-        if words[0] not in COMMANDS:
+        if not module_of(words[0]):
             return _without_command(words)
         return _run(words[0], words[1:])
     except StopError as error:
@@ -111,11 +129,11 @@ def _run(name: str, words: Sequence[str]) -> int:
     # Imported modules are no garbage; collecting during the import costs a server 6 ms,
     # and once more afterwards: `freeze` excludes them.
     gc.disable()
-    module = importlib.import_module(COMMANDS[name])
+    module = importlib.import_module(module_of(name))
     arguments = parser_of(name, module, words).parse_args(words)
     gc.freeze()
     gc.enable()
-    settings = load(vars(arguments))
+    settings = load(vars(arguments), more=getattr(module, "SETTINGS", ()))
     speak(language_of(settings.lang))
     with ending_in_order():
         return int(module.run(arguments, settings))
@@ -170,9 +188,15 @@ def _flag(words: Sequence[str], name: str) -> str:
 def parser_of(name: str, module: ModuleType, words: Sequence[str] = HELP) -> Parser:
     """Make the parser of one command. Its help is only loaded if these words ask for it."""
     parser = Parser(words, prog=f"humanmcp {name}")
-    parser.description = parser.words("command")(name)
+    parser.description = _summary(parser, name)
     module.add_arguments(parser)
     return parser
+
+
+def _summary(parser: Parser, name: str) -> str:
+    if name in COMMANDS:
+        return parser.words("command")(name)
+    return parser.words(extensions.commands()[name].extension)(f"command {name}")
 
 
 def _stdin_is_a_pipe() -> bool:
@@ -194,18 +218,22 @@ class _Overview(NamedTuple):
 def _overview() -> _Overview:
     """Make the parser of the overview of all commands."""
     parser = Parser(prog="humanmcp")
-    words, summary = parser.words("cli"), parser.words("command")
+    words, found = parser.words("cli"), groups()
     parser.description, parser.epilog = words("description"), words("epilog")
     flag = parser.flags("cli", "help ")
     flag("-v", "--version", action="version", version=f"humanmcp {__version__}")
     flag("--completion", choices=SHELL_NAMES)
     add_flags(parser, "lang")
     commands = parser.add_subparsers(title=words("commands"), metavar="COMMAND")
-    groups = {words(f"group {code}"): tuple(group) for code, group in GROUPS.items()}
-    parser.formatter_class = partial(Formatter, groups=groups)
+    headings = {words(f"group {code}"): tuple(group) for code, group in found.items()}
+    parser.formatter_class = partial(Formatter, groups=headings)
     return _Overview(
         parser,
-        {name: commands.add_parser(name, help=summary(name)) for name in COMMANDS},
+        {
+            name: commands.add_parser(name, help=_summary(parser, name))
+            for group in found.values()
+            for name in group
+        },
     )
 
 
@@ -214,7 +242,7 @@ def _completion(shell: str) -> str:
     shtab = importlib.import_module("shtab")  # no server needs it
     overview = _overview()
     for name, command in overview.commands.items():
-        importlib.import_module(COMMANDS[name]).add_arguments(command)
+        importlib.import_module(module_of(name)).add_arguments(command)
         for action in command._actions:  # noqa: SLF001 - argparse lists them nowhere else
             if action.metavar in _FILES:
                 action.complete = shtab.FILE  # type: ignore[attr-defined] # it looks there

@@ -46,7 +46,8 @@ SHARED: Final = {
     "common/jsonc": ("protocol",),
     "common/junit": (),
     "common/line_pipe": ("common/own_process",),
-    "locales": ("protocol", "common/shell"),
+    "extensions": (),
+    "locales": ("protocol", "common/shell", "extensions"),
     "common/timestamps": (),
     "common/parsing": ("locales",),
     "common/qr_code": (),
@@ -79,6 +80,7 @@ SHARED_USE: Final = {
         "locales",
         "common/parsing",
         "common/settings",
+        "extensions",
     ),
 }
 """Which shared modules these packages may use; every other package may use all of them."""

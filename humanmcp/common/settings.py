@@ -14,12 +14,13 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from humanmcp.common.parsing import Parser
 
@@ -42,6 +43,20 @@ class Settings(NamedTuple):
     host: str = "127.0.0.1"
     port: int = 8765
     notify: str = ""
+    added: Mapping[str, Any] = MappingProxyType({})
+    """The settings that capabilities bring, by name."""
+
+
+class Setting(NamedTuple):
+    """A setting that a capability brings. `default` has its type: a text or a number.
+
+    Its help is the sentence with its name in this section of the catalogs.
+    """
+
+    name: str
+    default: str | float
+    metavar: str
+    section: str = "setting"
 
 
 class SettingError(StopError):
@@ -51,7 +66,9 @@ class SettingError(StopError):
     status = USAGE_ERROR
 
 
-_DEFAULTS: Final[Mapping[str, Any]] = Settings()._asdict()
+DEFAULTS: Final[Mapping[str, Any]] = {
+    name: default for name, default in Settings()._asdict().items() if name != "added"
+}
 _LAST_PORT: Final = 65535
 _VALUES: Final = {
     "home": "FOLDER",
@@ -72,11 +89,26 @@ def add_flags(parser: Parser, *names: str) -> None:
     flag = parser.flags("setting")
     for name in names:
         metavar = _VALUES.get(name, name.upper())
-        flag("--" + name.replace("_", "-"), code=name, dest=name, metavar=metavar)
+        flag(_flag_of(name), code=name, dest=name, metavar=metavar)
 
 
-def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:
-    """Return the value of every setting.
+def add_brought_flags(parser: Parser, brought: Iterable[Setting]) -> None:
+    """Give a command the flags of settings that capabilities bring."""
+    for one in brought:
+        flag = parser.flags(one.section)
+        flag(_flag_of(one.name), code=one.name, dest=one.name, metavar=one.metavar)
+
+
+def _flag_of(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def load(
+    flags: Mapping[str, Any],
+    environment: Mapping[str, str] = os.environ,
+    more: Iterable[Setting] = (),
+) -> Settings:
+    """Return the value of every setting; `more` are those that capabilities bring.
 
     Raises:
         SettingError: a value has the wrong type, or the settings file is not TOML.
@@ -85,16 +117,18 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) 
     home = flags.get("home") or environment.get(PREFIX + "HOME") or ""
     file = home_folder(home) / FILE_NAME
     written = _read(file)
-    for name, default in _DEFAULTS.items():
+    added = {one.name: one.default for one in more}
+    for name, default in {**DEFAULTS, **added}.items():
         for value, where in (
-            (flags.get(name), "--" + name.replace("_", "-")),
+            (flags.get(name), _flag_of(name)),
             (environment.get(PREFIX + name.upper()), PREFIX + name.upper()),
             (written.get(name), str(file)),
         ):
             if value is not None and value != "":
                 chosen[name] = _converted(name, value, type(default), where)
                 break
-    return Settings(**chosen)
+    added |= {name: chosen.pop(name) for name in added if name in chosen}
+    return Settings(**chosen, added=added)
 
 
 def _read(file: Path) -> Mapping[str, Any]:

@@ -20,9 +20,8 @@ from starlette.datastructures import MutableHeaders, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from humanmcp import __version__
+from humanmcp import __version__, extensions
 from humanmcp.answering.schema import INTERFACE
-from humanmcp.common.web_folder import web_folder
 from humanmcp.desk import context
 from humanmcp.desk.api import read_calls, write_calls
 from humanmcp.desk.book import book_page
@@ -32,7 +31,7 @@ from humanmcp.desk.guard import Guard, cookie_of, header
 from humanmcp.desk.history import history_page, opening
 from humanmcp.desk.inbox import inbox_page
 from humanmcp.desk.login import linked
-from humanmcp.desk.rendering import edition, language_of, render
+from humanmcp.desk.rendering import edition, language_of, render, static_contents
 from humanmcp.desk.routing import DeskRoute, RefusedError
 from humanmcp.desk.send import faults_page, send_page
 from humanmcp.desk.server import server_page
@@ -42,7 +41,6 @@ from humanmcp.locales import say, speaking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -96,6 +94,7 @@ PAGES: Final = (
         faults_page.router,
     ),
     *(login_page.router, login_page.choices),
+    *(one.router for one in extensions.loaded("pages")),
 )
 
 MOST_COUNTED: Final = 9
@@ -131,7 +130,7 @@ def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
     app.state.desk = desk
     app.router.route_class = DeskRoute
     app.add_middleware(SentForms, desk=desk)
-    files = static_files(web_folder() / "static")
+    files = static_files()
     for address in ("/static/~{kept}/{name:path}", "/static/{name:path}"):
         app.add_api_route(address, files.serve, methods=["GET"])
     app.add_api_route("/favicon.ico", files.favicon, methods=["GET"])
@@ -225,11 +224,10 @@ _REASONS: Final = {"why", "wrong"}
 class StaticFiles:
     """The static files of the page, read once; other names are not found."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
         self._files: dict[str, tuple[bytes, bytes, str, str]] = {}
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                self._add(path.relative_to(folder).as_posix(), path.read_bytes())
+        for name, content in static_contents():
+            self._add(name, content)
         for count in range(MOST_COUNTED + 2):
             self._add(f"icon-{count}.svg", _icon(count).encode())
 
@@ -267,7 +265,7 @@ class StaticFiles:
 
 
 static_files: Final = cache(StaticFiles)
-"""Return the static files of a folder; a process packs them once."""
+"""Return the static files; a process packs them once."""
 
 
 def _icon(count: int) -> str:

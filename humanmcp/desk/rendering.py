@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from humanmcp import extensions
 from humanmcp.answering.schema import TypedDict
 from humanmcp.answering.summary import INLINE, row_title
 from humanmcp.common.timestamps import clock
@@ -126,9 +127,17 @@ SCRIPT: Final = "js."
 def edition() -> str:
     """Return a name that changes with each of the static files."""
     found = hashlib.sha256()
-    for path in sorted((web_folder() / "static").rglob("*")):
-        found.update(path.read_bytes() if path.is_file() else b"")
+    for _name, content in static_contents():
+        found.update(content)
     return found.hexdigest()[:16]
+
+
+def static_contents() -> Iterator[tuple[str, bytes]]:
+    """Yield each static file by its name below `/static/`: an extension's below its own name."""
+    for before, folder in (("", web_folder() / "static"), *extensions.folders("static")):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                yield f"{before}{path.relative_to(folder).as_posix()}", path.read_bytes()
 
 
 def static() -> str:
@@ -139,14 +148,19 @@ def static() -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(web_folder() / "templates"),
+        loader=FileSystemLoader(
+            [
+                web_folder() / "templates",
+                *(folder for _before, folder in extensions.folders("templates")),
+            ]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals["static"] = static()
+    environment.globals |= {"static": static(), "links": extensions.links, "say": say}
     environment.filters |= {"visible": visible, "one_line": one_line, "ordered": ordered}
     environment.filters |= {"markdown": blocks, "sentence": sentence, "clock": clock}
     environment.filters |= {"problem_title": title_of, "row_title": row_title}

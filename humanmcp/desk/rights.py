@@ -1,5 +1,7 @@
 """Who may do what: one table of every page, call and button of the desk and of a room.
 
+An extension's page has a table of its own, `RIGHTS`, beside its functions.
+
 Theory of operation. `DeskRoute` asks this table before a request reaches its function. A route
 without an entry does not start, and an act without an entry is refused: nothing is allowed because
 somebody forgot it. An act is what a form says in `act` (or a body in another member); a "*" stands
@@ -84,17 +86,19 @@ class Entry(NamedTuple):
         return OWN_TEXT if self.most > BUTTONS and who & HERE else self.most
 
 
-def _read(who: Who, *paths: str) -> dict[str, Entry]:
+def read(who: Who, *paths: str) -> dict[str, Entry]:
+    """Return the entries of pages and calls that only read."""
     return {f"GET {path}": Entry(who, writes=False) for path in paths}
 
 
-def _write(who: Who, *paths: str, most: int = BUTTONS) -> dict[str, Entry]:
+def write(who: Who, *paths: str, most: int = BUTTONS) -> dict[str, Entry]:
+    """Return the entries of routes that write, with bodies of at most so many bytes."""
     return {f"POST {path}": Entry(who, most=most) for path in paths}
 
 
-def _acts(  # noqa: PLR0913 - an entry
+def acts(  # noqa: PLR0913 - an entry
     path: str,
-    acts: Mapping[str, Who],
+    allowed_acts: Mapping[str, Who],
     *,
     member: str = "act",
     default: str = "",
@@ -103,74 +107,75 @@ def _acts(  # noqa: PLR0913 - an entry
 ) -> dict[str, Entry]:
     """Return the entry of a route with acts: who may do any of them may use it."""
     who = Who(0)
-    for each in acts.values():
-        who |= each
-    return {f"POST {path}": Entry(who, acts, member, default, most, writes)}
+    for allowed in allowed_acts.values():
+        who |= allowed
+    return {f"POST {path}": Entry(who, allowed_acts, member, default, most, writes)}
 
 
-def _each(who: Who, *acts: str) -> dict[str, Who]:
-    return dict.fromkeys(acts, who)
+def each(who: Who, *names: str) -> dict[str, Who]:
+    """Return acts that the same visitors may do."""
+    return dict.fromkeys(names, who)
 
 
 TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     # Without a login.
-    **_read(ALL, "/login", "/offline", "/favicon.ico"),
-    **_read(ALL, "/static/~{kept}/{name:path}", "/static/{name:path}"),
+    **read(ALL, "/login", "/offline", "/favicon.ico"),
+    **read(ALL, "/static/~{kept}/{name:path}", "/static/{name:path}"),
     "POST /login": Entry(ALL, writes=False),
     "POST /api/login": Entry(ALL, writes=False),
     # Reading.
-    **_read(ANSWERING, "/", "/list", "/history", "/compare", "/taps", "/line/{name}/{seq}"),
-    **_read(ANSWERING, "/timeline/{name}", "/check/{name}"),
-    **_read(ANSWERING, "/m/{name}/{number}", "/m/{name}/{number}/line"),
-    **_read(ANSWERING, "/m/{name}/{number}/status", "/m/{name}/{number}/ask"),
-    **_read(ANSWERING, "/media/{name}/{where}/{number}/{at}", "/mistake/{code}", "/say/{name}"),
-    **_read(ANSWERING, "/api/sessions", "/api/sessions/{session}/reactions"),
-    **_read(ANSWERING, "/api/sessions/{session}/schema", "/api/sessions/{session}/lines/{seq}"),
-    **_read(ANSWERING, "/api/sessions/{session}/say/{ticket}", "/api/exchanges"),
-    **_read(ANSWERING, "/api/exchanges/{session}/{number}"),
-    **_read(ANSWERING, "/api/exchanges/{session}/{number}/last"),
-    **_read(ANSWERING, "/api/exchanges/{session}/{number}/schema"),
-    **_read(ANSWERING, "/api/history", "/api/calls", "/api/answers"),
-    **_read(ANSWERING | Who.GUEST, "/api/state", "/api/events"),
-    **_read(DESKS, "/faults/{name}"),
-    **_read(DESKS, "/present", "/export/{name}", "/connect", "/api/openapi.json"),
-    **_read(Who.DEVICE | HERE, "/worker.js", "/manifest.webmanifest"),
+    **read(ANSWERING, "/", "/list", "/history", "/compare", "/taps", "/line/{name}/{seq}"),
+    **read(ANSWERING, "/timeline/{name}", "/check/{name}"),
+    **read(ANSWERING, "/m/{name}/{number}", "/m/{name}/{number}/line"),
+    **read(ANSWERING, "/m/{name}/{number}/status", "/m/{name}/{number}/ask"),
+    **read(ANSWERING, "/media/{name}/{where}/{number}/{at}", "/mistake/{code}", "/say/{name}"),
+    **read(ANSWERING, "/api/sessions", "/api/sessions/{session}/reactions"),
+    **read(ANSWERING, "/api/sessions/{session}/schema", "/api/sessions/{session}/lines/{seq}"),
+    **read(ANSWERING, "/api/sessions/{session}/say/{ticket}", "/api/exchanges"),
+    **read(ANSWERING, "/api/exchanges/{session}/{number}"),
+    **read(ANSWERING, "/api/exchanges/{session}/{number}/last"),
+    **read(ANSWERING, "/api/exchanges/{session}/{number}/schema"),
+    **read(ANSWERING, "/api/history", "/api/calls", "/api/answers"),
+    **read(ANSWERING | Who.GUEST, "/api/state", "/api/events"),
+    **read(DESKS, "/faults/{name}"),
+    **read(DESKS, "/present", "/export/{name}", "/connect", "/api/openapi.json"),
+    **read(Who.DEVICE | HERE, "/worker.js", "/manifest.webmanifest"),
     # Answering.
-    **_acts(
+    **acts(
         "/m/{name}/{number}",
         {
-            **_each(ANSWERING, "send", "allow", "deny", "change", "change json", "answers"),
-            **_each(ANSWERING, "hand back"),
-            **_each(ANSWERING, "let go", "drop", "pause", "park", "status"),
-            **_each(DESKS, "like", "take back"),  # rules of the session
-            **_each(DESKS, "progress on", "progress off", "design *", "forget"),
+            **each(ANSWERING, "send", "allow", "deny", "change", "change json", "answers"),
+            **each(ANSWERING, "hand back"),
+            **each(ANSWERING, "let go", "drop", "pause", "park", "status"),
+            **each(DESKS, "like", "take back"),  # rules of the session
+            **each(DESKS, "progress on", "progress off", "design *", "forget"),
         },
         default="send",
         most=TEXT,
     ),
-    **_acts(
+    **acts(
         "/m/{name}/{number}/ask",
-        _each(ANSWERING, "send", "json", "anyway"),
+        each(ANSWERING, "send", "json", "anyway"),
         default="send",
         most=TEXT,
     ),
-    **_acts(
+    **acts(
         "/say/{name}",
         {
-            **_each(ANSWERING, "send", "json", "anyway"),
-            **_each(DESKS, "raw", "silence on", "silence off", "progress on", "progress off"),
-            **_each(DESKS, "exit *", "crash"),
+            **each(ANSWERING, "send", "json", "anyway"),
+            **each(DESKS, "raw", "silence on", "silence off", "progress on", "progress off"),
+            **each(DESKS, "exit *", "crash"),
         },
         default="send",
         most=TEXT,
     ),
-    **_acts("/faults/{name}", _each(DESKS, "on", "off", "shown *")),
-    **_acts(
+    **acts("/faults/{name}", each(DESKS, "on", "off", "shown *")),
+    **acts(
         "/api/sessions/{session}/say",
         {
-            **_each(ANSWERING, "say"),
-            **_each(DESKS, "raw", "progress", "silence", "definition", "exit", "crash", "http"),
-            **_each(DESKS, "park", "status", "faults"),
+            **each(ANSWERING, "say"),
+            **each(DESKS, "raw", "progress", "silence", "definition", "exit", "crash", "http"),
+            **each(DESKS, "park", "status", "faults"),
         },
         member="order",
         default="say",
@@ -178,73 +183,73 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     ),
     "POST /api/exchanges/{session}/{number}/check": Entry(ANSWERING, most=TEXT, writes=False),
     "POST /api/recordings": Entry(OWN, most=TEXT, is_file=True),
-    **_write(ANSWERING, "/api/exchanges/{session}/{number}/autofix", most=TEXT),
-    **_write(ANSWERING, "/api/exchanges/{session}/{number}/draft", most=TEXT),
-    **_write(ANSWERING, "/api/exchanges/{session}/{number}/reply", "/api/drafts", most=TEXT),
-    **_write(ANSWERING, "/api/exchanges/{session}/{number}/writer"),
-    **_write(DESKS, "/api/exchanges/{session}/{number}/fault", most=TEXT),
-    **_write(ANSWERING, "/api/sessions/{session}/complete"),
-    **_acts("/line/{name}/{seq}", _each(DESKS, "note", "remove"), default="note"),
+    **write(ANSWERING, "/api/exchanges/{session}/{number}/autofix", most=TEXT),
+    **write(ANSWERING, "/api/exchanges/{session}/{number}/draft", most=TEXT),
+    **write(ANSWERING, "/api/exchanges/{session}/{number}/reply", "/api/drafts", most=TEXT),
+    **write(ANSWERING, "/api/exchanges/{session}/{number}/writer"),
+    **write(DESKS, "/api/exchanges/{session}/{number}/fault", most=TEXT),
+    **write(ANSWERING, "/api/sessions/{session}/complete"),
+    **acts("/line/{name}/{seq}", each(DESKS, "note", "remove"), default="note"),
     # One's own browser.
     "POST /preferences": Entry(~Who.STRANGER, writes=False),
-    **_write(ANSWERING, "/api/looking"),
-    **_write(HERE | Who.DEVICE, "/logout"),
+    **write(ANSWERING, "/api/looking"),
+    **write(HERE | Who.DEVICE, "/logout"),
     # Rules, saved answers, the server definition, what taps hold.
-    **_read(DESKS, "/book", "/m/{name}/{number}/keep", "/server", "/server/entry"),
-    **_acts(
+    **read(DESKS, "/book", "/m/{name}/{number}/keep", "/server", "/server/entry"),
+    **acts(
         "/book",
         {
-            **_each(DESKS, "forget *", "bring back", "undo", "up", "down", "remove", "change"),
-            **_each(DESKS, "on", "off", "be pasted"),
-            **_each(OWN, "be started", "be cancelled"),  # a program of this computer
+            **each(DESKS, "forget *", "bring back", "undo", "up", "down", "remove", "change"),
+            **each(DESKS, "on", "off", "be pasted"),
+            **each(OWN, "be started", "be cancelled"),  # a program of this computer
         },
         most=TEXT,
     ),
-    **_acts(
+    **acts(
         "/m/{name}/{number}/keep",
-        _each(DESKS, "answer", "rule", "look"),
+        each(DESKS, "answer", "rule", "look"),
         default="look",
         most=TEXT,
     ),
-    **_acts("/server", _each(DESKS, "remove", "list", "undo"), most=TEXT),
-    **_acts(
+    **acts("/server", each(DESKS, "remove", "list", "undo"), most=TEXT),
+    **acts(
         "/server/entry",
-        _each(DESKS, "put", "anyway", "keep", "look", "more", "json", "rows"),
+        each(DESKS, "put", "anyway", "keep", "look", "more", "json", "rows"),
         default="look",
         most=TEXT,
     ),
-    **_acts("/taps/{name}", _each(DESKS, "release", "hold"), default="hold"),
-    **_write(DESKS, "/api/answers", "/api/rules", most=TEXT),
+    **acts("/taps/{name}", each(DESKS, "release", "hold"), default="hold"),
+    **write(DESKS, "/api/answers", "/api/rules", most=TEXT),
     # The computer of the desk.
-    **_read(HERE, "/settings"),
-    **_read(OWN, "/devices"),
-    **_write(OWN, "/settings", "/settings/clients", "/settings/notices", "/devices"),
-    **_write(Who.SCRIPT, "/api/login-key"),  # no key outlives the login that made it
+    **read(HERE, "/settings"),
+    **read(OWN, "/devices"),
+    **write(OWN, "/settings", "/settings/clients", "/settings/notices", "/devices"),
+    **write(Who.SCRIPT, "/api/login-key"),  # no key outlives the login that made it
     # Starting something to try, and who answers the handshake: in a room, of the own seat.
-    **_acts("/handshake", _each(OWN | SEATS, "hand", "book")),
-    **_write(OWN | SEATS, "/try"),
+    **acts("/handshake", each(OWN | SEATS, "hand", "book")),
+    **write(OWN | SEATS, "/try"),
     # The room.
-    **_read(Who.TEACHER, "/room", "/room/seat/{number}", "/room/mistake/{code}"),
-    **_read(Who.TEACHER, "/room/export.zip", "/room/seats.csv"),
-    **_read(Who.GUEST | SEATS, "/wall"),
-    **_read(Who.KNOCKER | SEATS, "/waiting"),
-    **_read(SEATS, "/own"),
-    **_write(Who.LEARNER, "/check", most=TEXT),
-    **_acts(
+    **read(Who.TEACHER, "/room", "/room/seat/{number}", "/room/mistake/{code}"),
+    **read(Who.TEACHER, "/room/export.zip", "/room/seats.csv"),
+    **read(Who.GUEST | SEATS, "/wall"),
+    **read(Who.KNOCKER | SEATS, "/waiting"),
+    **read(SEATS, "/own"),
+    **write(Who.LEARNER, "/check", most=TEXT),
+    **acts(
         "/room",
         {
-            **_each(Who.TEACHER, "door", "let in", "let all in", "send away", "hint", "lower"),
-            **_each(Who.TEACHER, "wall", "names", "freeze", "step", "lesson", "remove"),
-            **_each(Who.TEACHER, "remove idle", "reset", "count down", "add lesson"),
+            **each(Who.TEACHER, "door", "let in", "let all in", "send away", "hint", "lower"),
+            **each(Who.TEACHER, "wall", "names", "freeze", "step", "lesson", "remove"),
+            **each(Who.TEACHER, "remove idle", "reset", "count down", "add lesson"),
         },
         most=TEXT,
     ),
-    **_acts(
+    **acts(
         "/own",
         {
-            **_each(Who.LEARNER, "raise", "hint read", "lesson", "begin", "hand in", "take back"),
-            **_each(Who.LEARNER | Who.WATCHER, "lower"),
-            **_each(Who.WATCHER, "take", "give back"),
+            **each(Who.LEARNER, "raise", "hint read", "lesson", "begin", "hand in", "take back"),
+            **each(Who.LEARNER | Who.WATCHER, "lower"),
+            **each(Who.WATCHER, "take", "give back"),
         },
         writes=False,
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import wraps
@@ -71,8 +72,9 @@ class DeskRoute(APIRoute):
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
         super().__init__(path, endpoint, **options)
+        own = getattr(sys.modules[endpoint.__module__], "RIGHTS", rights.TABLE)
         self._entries: Mapping[str, Entry] = {
-            method: rights.TABLE[f"{method} {path}"] for method in self.methods or ()
+            method: own[f"{method} {path}"] for method in self.methods or ()
         }
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

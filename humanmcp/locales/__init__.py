@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from humanmcp import extensions
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -39,7 +41,6 @@ class UnknownSentenceError(LookupError):
 
 
 _FOLDER: Final = Path(__file__).parent
-_COMPILED: Final = _FOLDER / "compiled"
 _NAMED: Final = (("got", "json_type"), ("was", "message_kind"), ("now", "message_kind"))
 """Fillings of problems that are codes, and the sections with their words."""
 
@@ -47,21 +48,37 @@ _NAMED: Final = (("got", "json_type"), ("was", "message_kind"), ("now", "message
 @cache
 def sentences_of(section: str, language: str) -> Mapping[str, str]:
     """Return the sentences of one section by code; none if there is no such section."""
+    for folder in _folders():
+        found = _compiled(folder, section, language)
+        if found is not None:
+            return found
+    from humanmcp.locales.compiling import refresh  # noqa: PLC0415 - once after each change
+
+    made = (refresh(language, section, folder, folder / "compiled") for folder in _folders())
+    return next(filter(None, made), {})
+
+
+def _folders() -> Iterator[Path]:
+    """Yield our folder of sentences, then those of extensions."""
+    yield _FOLDER
+    yield from (folder for _name, folder in extensions.folders("locales"))
+
+
+def _compiled(folder: Path, section: str, language: str) -> Mapping[str, str] | None:
+    """Return the sentences of a section in their compiled form; None if there is no fresh one."""
     try:
-        with open(f"{_COMPILED}/{language}/{section}.json", "rb") as compiled:  # noqa: PTH123 - at every start
+        with open(f"{folder}/compiled/{language}/{section}.json", "rb") as compiled:  # noqa: PTH123 - at every start
             found = json.loads(compiled.read())
-        if "source" not in found or _is_fresh(found["source"], found["stamp"]):
+        if "source" not in found or _is_fresh(f"{folder}/{found['source']}", found["stamp"]):
             return found["sentences"]  # type: ignore[no-any-return]  # written by `compiling`
     except (OSError, ValueError):
         pass
-    from humanmcp.locales.compiling import refresh  # noqa: PLC0415 - once after each change
-
-    return refresh(language, section, _FOLDER, _COMPILED)
+    return None
 
 
 def _is_fresh(source: str, stamp: list[int]) -> bool:
     """Return True if the source has not changed. An installed program has no source."""
-    facts = os.stat(f"{_FOLDER}/{source}")  # noqa: PTH116 - at every start
+    facts = os.stat(source)  # noqa: PTH116 - at every start
     return [facts.st_mtime_ns, facts.st_size] == stamp
 
 

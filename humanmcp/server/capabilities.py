@@ -1,9 +1,14 @@
-"""The capabilities of a server, in the order in which they hear each moment (`moments.py`)."""
+"""The capabilities of a server, in the order in which they hear each moment (`moments.py`).
+
+Those of extensions come before the answer book: they may answer what it would answer.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from humanmcp import extensions
 from humanmcp.server.answer_book import AnswerBook
 from humanmcp.server.keepalive import Keepalive
 from humanmcp.server.orders import Orders
@@ -14,6 +19,7 @@ from humanmcp.server.trying import TriedFaults
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from humanmcp.common.settings import Setting
     from humanmcp.server.moments import Capability, Way
 
 
@@ -26,12 +32,25 @@ def _replay(way: Way) -> Capability | None:
     return ReplayedAnswers(way, replay)
 
 
-CAPABILITIES: Final[tuple[Callable[[Way], Capability | None], ...]] = (
+_FIRST: Final[tuple[Callable[[Way], Capability | None], ...]] = (
     Keepalive,  # keeps a client from timing out while a request waits
     ParkedCalls,  # lets a person answer hours later, and a client come for the answer
     TriedFaults,  # answers each call with another fault
+)
+_LAST: Final[tuple[Callable[[Way], Capability | None], ...]] = (
     _replay,  # answers as a server was recorded, or asks the real one
     AnswerBook,  # answers by a rule, or with what the book declares
     TextFileAnswers,  # copies each line to in.txt, and sends what is saved in out.txt
     Orders,  # follows what people order: silence, bytes, an exit
 )
+
+
+@cache
+def capabilities() -> tuple[Callable[[Way], Capability | None], ...]:
+    """Return what makes each capability of a session, those of extensions too."""
+    return (*_FIRST, *extensions.loaded("capabilities"), *_LAST)
+
+
+def settings() -> tuple[Setting, ...]:
+    """Return the settings that capabilities bring: flags of `serve` and of `config`."""
+    return tuple(one for each in capabilities() for one in getattr(each, "SETTINGS", ()))

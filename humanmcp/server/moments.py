@@ -23,7 +23,7 @@ Beside a request: `arrived` (a line), `noticed`, `responded`, `order`, and the s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from humanmcp.protocol.answer_book.decision import Decision
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from humanmcp.common.book_file import BookFile
+    from humanmcp.common.settings import Setting
     from humanmcp.inbox.attendant import PollSchedule
     from humanmcp.inbox.contract import Item, Key, Reply
     from humanmcp.protocol.conversation.exchange import (
@@ -121,6 +122,9 @@ class Way(Protocol):
 
 class Capability:
     """What a server can do beside taking requests to a person. Each moment may be left out."""
+
+    SETTINGS: ClassVar[Sequence[Setting]] = ()
+    """What a person may set for it: `way.options.added` has the values."""
 
     def decide(self, exchange: Exchange, rest: Callable[[Exchange], Decision]) -> Decision:
         """Return who answers a request, and when. `rest` is what those after this one decide."""

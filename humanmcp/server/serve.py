@@ -15,7 +15,13 @@ from humanmcp import __version__
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.line_pipe import wait_until_ready
 from humanmcp.common.own_process import StopSignals, log_to, need_files
-from humanmcp.common.settings import add_flags, book_path, home_folder, make_home
+from humanmcp.common.settings import (
+    add_brought_flags,
+    add_flags,
+    book_path,
+    home_folder,
+    make_home,
+)
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import SLOW, Attendant, on_a_beat
 from humanmcp.inbox.contract import SessionFacts
@@ -24,6 +30,7 @@ from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.protocol.session import McpSession
 from humanmcp.protocol.tables import versions
+from humanmcp.server import capabilities
 from humanmcp.server.connection import PipeConnection
 from humanmcp.server.journal import Clock, Journal
 from humanmcp.server.session import ServedSession
@@ -42,6 +49,8 @@ if TYPE_CHECKING:
     from humanmcp.server.resuming import Resumed
 
 logger = logging.getLogger(__name__)
+
+SETTINGS: Final = capabilities.settings()
 
 MATCHES: Final = ("exact", "order", "similar")
 """How a recorded answer is found: `protocol.replay.Match`, which is not imported for its names."""
@@ -129,6 +138,7 @@ def add_arguments(parser: Parser) -> None:
     flag = parser.flags("serve")
     add_flags(parser, "home", "inbox", "files", "book", "title", "versions")
     add_flags(parser, "client_limit", "notify", "lang")
+    add_brought_flags(parser, SETTINGS)
     manner = parser.add_mutually_exclusive_group()
     flag("--by-hand", to=manner, action="store_true")
     flag("--auto", to=manner, action="store_true")
@@ -371,6 +381,7 @@ def _parts(arguments: argparse.Namespace, settings: Settings, stderr: Stderr) ->
         _notifier(settings.notify),
         tell_stderr=stderr.write,
         files=settings.files,
+        added=settings.added,
     )
     return ServerParts(home, book_file, options, settings.title, str(Path.cwd()))
 

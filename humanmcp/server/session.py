@@ -26,7 +26,7 @@ from humanmcp.common.line_pipe import Cut
 from humanmcp.inbox.attendant import FALLBACK_POLL, PollSchedule
 from humanmcp.inbox.contract import InboxError, Key
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.server.capabilities import CAPABILITIES
+from humanmcp.server.capabilities import capabilities
 from humanmcp.server.connection import EndOfInput, HungUp
 from humanmcp.server.exchanges import ExchangeHandler
 from humanmcp.server.text_files.text_desk import TextFileAnswers
@@ -87,7 +87,7 @@ class ServedSession:
         self._schedule = PollSchedule(journal.bell)
         self._wake: Callable[[], object] = lambda: None
         self._handler = ExchangeHandler(
-            session, journal, book_file, options, self._schedule, self._exit, CAPABILITIES
+            session, journal, book_file, options, self._schedule, self._exit, capabilities()
         )
         self._capabilities = self._handler.capabilities
         self.texts = next(one for one in self._capabilities if isinstance(one, TextFileAnswers))

@@ -7,7 +7,8 @@ been quiet for too long, and when a capability wants to do what it has planned.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.inbox.contract import FOLLOWS, SUBSCRIBED, Parked, Waiting
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
@@ -18,7 +19,7 @@ from humanmcp.protocol.conversation.timeouts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from humanmcp.inbox.contract import Draft, Key
     from humanmcp.protocol.answer_book.decision import Decision
@@ -179,6 +180,8 @@ class ServeOptions(NamedTuple):
     """Receives what the book does instead of a person, before and after it is sent."""
     files: str = ""
     silent: bool = False
+    added: Mapping[str, Any] = MappingProxyType({})
+    """The settings that capabilities bring, by name."""
 
     @property
     def speaks_first(self) -> bool:

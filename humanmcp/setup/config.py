@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common import jsonc
-from humanmcp.common.settings import Settings, add_flags
+from humanmcp.common.settings import Settings, add_brought_flags, add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import REFUSED
+from humanmcp.server import capabilities
 from humanmcp.setup.config_file import (
     ConfigFile,
     ConfigFileError,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 
 
 SECTION: Final = "config"
+SETTINGS: Final = capabilities.settings()
 HTTP_URL: Final = "http://127.0.0.1:8766/mcp"
 """Where `humanmcp serve --http` is, where nothing else is in its way."""
 
@@ -108,6 +110,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--approvals", action="store_true")
     flag("--json", action="store_true")
     add_flags(parser, *PASSED_ON)
+    add_brought_flags(parser, SETTINGS)
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

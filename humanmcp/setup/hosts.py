@@ -262,9 +262,10 @@ def passed_on(
 
     Settings of the settings file are not among them: the server reads that file.
     """
+    values = {**{name: getattr(settings, name) for name in PASSED_ON}, **settings.added}
     given = {
-        name: getattr(settings, name)
-        for name in PASSED_ON
+        name: value
+        for name, value in values.items()
         if flags.get(name) is not None or environment.get(PREFIX + name.upper())
     }
     if language != "en":

@@ -15,7 +15,7 @@ from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.server import session
-from humanmcp.server.capabilities import CAPABILITIES
+from humanmcp.server.capabilities import capabilities
 from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.moments import Capability, Way
 from humanmcp.server.serve import ServerParts
@@ -54,7 +54,7 @@ def test_a_capability_of_two_moments_answers_and_leaves_the_rest_to_the_others(
         made.append(Echo(way))
         return made[-1]
 
-    monkeypatch.setattr(session, "CAPABILITIES", (echo, *CAPABILITIES))
+    monkeypatch.setattr(session, "capabilities", lambda: (echo, *capabilities()))
     inbox, connection = FolderInbox(tmp_path / "inbox"), MemoryConnection()
     parts = ServerParts(tmp_path, BookFile(tmp_path / "book.toml"), ServeOptions())
     served = parts.session(connection, inbox)
@@ -106,7 +106,7 @@ def test_a_capability_hears_what_it_has_planned_once(tmp_path: Path) -> None:
     connection = MemoryConnection()
     parts = ServerParts(tmp_path, BookFile(tmp_path / "book.toml"), ServeOptions())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "CAPABILITIES", (patient, *CAPABILITIES))
+        patch.setattr(session, "capabilities", lambda: (patient, *capabilities()))
         served = parts.session(connection, FolderInbox(tmp_path / "inbox"))
     for line in (INITIALIZE.encode(), call(2, "near")):
         connection.say(line)
@@ -125,7 +125,7 @@ def test_the_design_lists_the_capabilities_in_their_order() -> None:
     text = (ROOT / "docs" / "explanation" / "design.md").read_text(encoding="utf-8")
     table = text.partition("| capability | file |")[2].partition("\n\n")[0]
     rows = re.findall(r"^\| `?(\w+)`? \| `(\w+)", table, re.MULTILINE)
-    assert [name for name, _ in rows] == [one.__name__.lstrip("_") for one in CAPABILITIES]
-    for one, (_, file) in zip(CAPABILITIES, rows, strict=True):
+    assert [name for name, _ in rows] == [one.__name__.lstrip("_") for one in capabilities()]
+    for one, (_, file) in zip(capabilities(), rows, strict=True):
         if isinstance(one, type):
             assert one.__module__.startswith(f"humanmcp.server.{file}")

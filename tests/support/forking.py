@@ -197,7 +197,7 @@ def _main() -> NoReturn:
     """Load everything, wait for requests, and be `humanmcp` in each child."""
     for module in _WANTED:
         importlib.import_module(module)
-    static_files(web_folder() / "static")
+    static_files()
     templates = web_folder() / "templates"
     for page in templates.rglob("*.html"):
         rendering.template(page.relative_to(templates).as_posix())

@@ -1,0 +1,160 @@
+"""What an extension may bring, and which extensions are installed.
+
+An extension is a package that says what it brings, and an entry point that names it:
+
+    # humanmcp_reminders/__init__.py
+    EXTENSION = Extension(capabilities=("humanmcp_reminders.reminders:Reminders",))
+
+    # pyproject.toml
+    [project.entry-points."humanmcp.extensions"]
+    reminders = "humanmcp_reminders:EXTENSION"
+
+Modules are named and not imported: who needs one imports it, so a server does not wait for a page.
+Beside its `__init__.py` the package may have `locales/en/` and `locales/ja/` with sentences,
+`templates/` for its pages, and `static/` with the files that they load from `{{ static }}NAME/`.
+
+What cannot be loaded is left out and told on stderr: no extension keeps a server from starting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+import sys
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+logger = logging.getLogger(__name__)
+
+GROUP: Final = "humanmcp.extensions"
+"""The group of the entry points."""
+
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Link(NamedTuple):
+    """A link to a page of an extension. The text of the link is the sentence `code` of `section`.
+
+    `place` is where it is shown: "menu" at the settings of each page, "session" where a person
+    sends a message of their own, "call" at a waiting `tools/call`. At the last two, the address
+    may hold `{session}`.
+    """
+
+    place: str
+    address: str
+    section: str
+    code: str
+
+
+class Extension(NamedTuple):
+    """What an extension brings. A module is named by its full name, a class as `module:Class`."""
+
+    commands: Mapping[str, Mapping[str, str]] = _NONE
+    """The module of each command, by the group of the help: `{"roles": {"judge": "…"}}`. Its help
+    is the sentence `command NAME` of the section that has the extension's name."""
+    capabilities: Sequence[str] = ()
+    """Classes: `server/moments.py` says what they hear, and `Capability.SETTINGS` what they bring
+    to be set."""
+    pages: Sequence[str] = ()
+    """Modules with a `router`, and `RIGHTS`: who may use each of its routes (`desk/rights.py`)."""
+    links: Sequence[Link] = ()
+
+
+class Installed(NamedTuple):
+    """An installed extension: its name, the folder of its package, what it brings."""
+
+    name: str
+    folder: Path
+    brings: Extension
+
+
+def _entry_points() -> Iterator[tuple[str, str]]:
+    """Yield name and value of each entry point of the group.
+
+    Read as the packaging specification has them, since `importlib.metadata` takes longer to import
+    than a server needs to start: https://packaging.python.org/specifications/entry-points/
+    """
+    here = {"", str(Path.cwd())}  # `python -m` looks there first: nothing is installed there
+    for folder in dict.fromkeys(one for one in sys.path if one not in here):
+        for file in sorted(Path(folder).glob("*.dist-info/entry_points.txt")):
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                yield from _in_group(file.read_text(encoding="utf-8"))
+
+
+def _in_group(text: str) -> Iterator[tuple[str, str]]:
+    _, _, section = f"\n{text}".partition(f"\n[{GROUP}]\n")
+    for line in section.partition("\n[")[0].splitlines():
+        name, equals, value = line.partition("=")
+        if equals and not line.lstrip().startswith(("#", ";")):
+            yield name.strip(), value.partition("[")[0].strip()
+
+
+@cache
+def installed() -> tuple[Installed, ...]:
+    """Return the installed extensions, by name. The first of two with one name counts."""
+    found: dict[str, Installed] = {}
+    for name, value in _entry_points():
+        brings = None if name in found else load(value)
+        if isinstance(brings, Extension):
+            module = sys.modules[value.partition(":")[0]]
+            found[name] = Installed(name, Path(str(module.__file__)).parent, brings)
+    return tuple(found[name] for name in sorted(found))
+
+
+def load(value: str) -> Any:  # noqa: ANN401 - whatever an extension brings
+    """Import a module, or what `module:name` names; None, told on stderr, if that fails.
+
+    What it prints goes to stderr: stdout is a server's protocol.
+    """
+    module, _, name = value.partition(":")
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            loaded = importlib.import_module(module)
+            return getattr(loaded, name) if name else loaded
+    except (Exception, SystemExit) as error:  # a stranger's code: whatever is wrong there
+        logger.exception("an extension cannot be loaded")
+        with contextlib.suppress(OSError, AttributeError, ValueError):
+            sys.stderr.write(f"humanmcp: {value}: {type(error).__name__}: {error}\n")
+        return None
+
+
+def loaded(kind: str) -> tuple[Any, ...]:
+    """Return what the extensions bring of a kind that is named: "capabilities" or "pages"."""
+    named = [value for one in installed() for value in getattr(one.brings, kind)]
+    return tuple(part for part in map(load, named) if part is not None)
+
+
+class Command(NamedTuple):
+    """A command of an extension: its module, its group of the help, and the extension's name."""
+
+    module: str
+    group: str
+    extension: str
+
+
+def commands() -> Mapping[str, Command]:
+    """Return the commands of all extensions, by their names."""
+    return {
+        name: Command(module, group, one.name)
+        for one in installed()
+        for group, modules in one.brings.commands.items()
+        for name, module in modules.items()
+    }
+
+
+def links(place: str) -> tuple[Link, ...]:
+    """Return the links to show at a place."""
+    return tuple(link for one in installed() for link in one.brings.links if link.place == place)
+
+
+def folders(name: str) -> Iterator[tuple[str, Path]]:
+    """Yield the folders of this name that the extensions have, each after `EXTENSION/`."""
+    for one in installed():
+        if (folder := one.folder / name).is_dir():
+            yield f"{one.name}/", folder
