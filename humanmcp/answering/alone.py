@@ -6,9 +6,11 @@ What `check` says of a file, the page says of a recording that it shows.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.locales import say
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.conversation.state import ConversationState
@@ -21,7 +23,7 @@ from humanmcp.protocol.json.tree import follow, object_at, text_at
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.captures import speaker
+from humanmcp.protocol.validation.captures import CapturedLine, speaker
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
     Judged,
@@ -33,7 +35,11 @@ from humanmcp.protocol.validation.whole_conversation import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from humanmcp.protocol.validation.captures import CapturedLine
+    from humanmcp.protocol.conversation.transcript import Frame
+
+TOLD: Final = frozenset({Severity.ERROR, Severity.WARNING, Severity.HOSTS})
+"""What people are told of each message of a conversation."""
+DECODED: Final = ("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +159,51 @@ def judge_captured(
     if is_two_sided(captured):
         return judge_capture(captured, version, goes_on=goes_on)
     return _without_requests(captured, version)
+
+
+def judge_foreign(frames: Iterable[Frame], *, goes_on: bool = False) -> Iterator[Judged]:
+    """Judge the lines of a recording from elsewhere, as those of its file."""
+    lines = [CapturedLine(one.seq, one.direction, one.raw.decode(*DECODED)) for one in frames]
+    return judge_captured(lines, goes_on=goes_on)
+
+
+def told(judged: Iterable[Judged]) -> list[Judged]:
+    """Return the messages of a conversation with what people are told of them, by their lines.
+
+    Terminal, page and exports tell the same. A hint about a request may be the reason for the
+    error that came back.
+    """
+    judged = tuple(judged)
+    failed = {(one.method, one.id) for one in judged if is_error(one)}
+    found = (
+        one._replace(
+            diagnostics=tuple(
+                each
+                for each in one.diagnostics
+                if each.severity in TOLD or (one.method, one.id) in failed
+            )
+        )
+        for one in judged
+    )
+    return sorted((one for one in found if one.diagnostics), key=lambda one: one.line)
+
+
+def is_error(judged: Judged) -> bool:
+    """Return True for an error response."""
+    return '"error"' in judged.text and "error" in jsonrpc.object_in(judged.text)
+
+
+def count_problems(diagnostics: Sequence[Diagnostic]) -> str:
+    """Count the problems by level: `1 error, 2 warnings`."""
+    counts = Counter[Severity]()
+    for one in diagnostics:
+        counts[one.severity] += one.times
+    words = [
+        say("check", f"{severity.value} {'one' if count == 1 else 'many'}", count=count)
+        for severity in Severity
+        if (count := counts[severity])
+    ]
+    return say("check", "and").join(words)
 
 
 def is_two_sided(captured: Iterable[CapturedLine]) -> bool:

@@ -20,6 +20,7 @@ from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
 from humanmcp.demo.lesson import weather
 from humanmcp.desk.book.server_copy import ServerCopy
+from humanmcp.desk.history.problems import SessionProblems
 from humanmcp.desk.login import digest
 from humanmcp.desk.rights import Who
 from humanmcp.desk.routing import who_asks
@@ -227,6 +228,7 @@ class Desk:
     """The button presses on phones that sent nothing."""
     sent_keys: SentKeys = field(default_factory=SentKeys)
     copy: ServerCopy = field(default_factory=ServerCopy)
+    problems: SessionProblems = field(default_factory=SessionProblems)
     around: Callable[[Request], Mapping[str, Any]] | None = None
     """The context of each page in a room; None elsewhere."""
     lesson_steps: Callable[[str], LessonSteps] = weather

@@ -9,11 +9,12 @@ import unicodedata
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering.alone import count_problems
 from humanmcp.answering.summary import GIST, LineKind
 from humanmcp.common.timestamps import log_time
 from humanmcp.common.web_folder import web_folder
 from humanmcp.export import timeline
-from humanmcp.export.recording import ANSWERING, ASKING, NOTED, build_conversation
+from humanmcp.export.recording import ANSWERING, ASKING, NOTED, build_conversation, problems_in
 from humanmcp.locales import describe, say, spoken_language
 from humanmcp.protocol.conversation.transcript import (
     BY_CHECK,
@@ -109,7 +110,7 @@ TAP_NOTES = frozenset({HELD, LET_GO, CHANGED, DROPPED, INSTEAD, SAID_AGAIN})
 
 
 def write_markdown(recording: Recording, options: ExportOptions) -> str:
-    return "\n".join(_document(build_conversation(recording), options)) + "\n"
+    return "\n".join(_document(_judged(recording), options)) + "\n"
 
 
 def _document(conversation: RecordedConversation, options: ExportOptions) -> Iterator[str]:
@@ -260,7 +261,7 @@ KINDS: Final = ASKING | ANSWERING | {LineKind.BATCH, LineKind.MALFORMED}
 
 
 def write_html(recording: Recording, options: ExportOptions) -> str:
-    return "\n".join(_page(build_conversation(recording), options)) + "\n"
+    return "\n".join(_page(_judged(recording), options)) + "\n"
 
 
 def _page(conversation: RecordedConversation, options: ExportOptions) -> Iterator[str]:
@@ -297,9 +298,13 @@ def _plots(conversation: RecordedConversation) -> Iterator[str]:
         yield "</div></details>"
 
 
+def _judged(recording: Recording) -> RecordedConversation:
+    return build_conversation(recording, problems=problems_in(recording))
+
+
 def _facts(conversation: RecordedConversation, options: ExportOptions) -> Iterator[str]:
     count = str(sum(1 for entry in conversation.entries if entry.message))
-    found = sum(len(entry.hints) for entry in conversation.entries)
+    found = [each for entry in conversation.entries for each in entry.hints]
     began = log_time(conversation.entries[0].frame.at, options.zone) if conversation.entries else ""
     facts = (
         ("session", conversation.name),
@@ -308,7 +313,7 @@ def _facts(conversation: RecordedConversation, options: ExportOptions) -> Iterat
         ("server", conversation.server_in_words),
         ("spoken", conversation.version),
         ("messages", count),
-        ("found", str(found) if found else ""),
+        ("found", count_problems(found)),
     )
     yield "<dl>"
     for code, value in facts:

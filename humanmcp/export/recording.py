@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.alone import judge_foreign, told
 from humanmcp.answering.summary import (
     GIST,
     LineKind,
@@ -23,7 +25,7 @@ from humanmcp.answering.summary import (
 )
 from humanmcp.common.timestamps import from_log_time
 from humanmcp.inbox import open_inbox
-from humanmcp.inbox.contract import DeskInbox, InboxError, SessionFacts
+from humanmcp.inbox.contract import DeskInbox, InboxError, Role, SessionFacts
 from humanmcp.locales.explain import explain
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import name_of
@@ -31,20 +33,21 @@ from humanmcp.protocol.conversation.state import ConversationState, ObservedMess
 from humanmcp.protocol.conversation.transcript import Direction, Frame, Perspective
 from humanmcp.protocol.http.client import part_in_words
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import follow, text_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import versions
 from humanmcp.protocol.validation.captures import decode_lines, read_recording, speaker
-from humanmcp.protocol.validation.whole_conversation import hints
+from humanmcp.protocol.validation.whole_conversation import judge_frames
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import tzinfo
 
     from humanmcp.locales.explain import Card
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.validation.whole_conversation import Judged
 
 
 LAST: Final = "last"
@@ -303,17 +306,43 @@ class RecordedConversation:
 
 
 def build_conversation(
-    recording: Recording, direction: Direction = Direction.IN
+    recording: Recording,
+    direction: Direction = Direction.IN,
+    problems: Mapping[int, Sequence[Judged]] = MappingProxyType({}),
 ) -> RecordedConversation:
-    """Build the conversation as the client saw it; `Direction.OUT` is how the server saw it."""
-    return _ConversationBuilder(recording, direction).conversation()
+    """Build the conversation as the client saw it; `Direction.OUT` is how the server saw it.
+
+    `problems` are the messages with problems, by the numbers of their lines.
+    """
+    return _ConversationBuilder(recording, direction, problems).conversation()
+
+
+def problems_in(recording: Recording) -> dict[int, list[Judged]]:
+    """Return the messages with problems, by the numbers of their lines: as `check` tells them."""
+    facts, frames = recording.facts, recording.frames
+    is_own = any(one.number for one in frames) if facts is None else facts.role is not Role.READER
+    goes_on = facts is not None and facts.is_open
+    found: dict[int, list[Judged]] = {}
+    if is_own:
+        judged = judge_frames(((one.seq, one) for one in frames), goes_on=goes_on)
+    else:
+        judged = judge_foreign(frames)
+    for one in told(judged):
+        found.setdefault(one.line, []).append(one)
+    return found
 
 
 class _ConversationBuilder:
     """Builds a conversation in one pass over the frames."""
 
-    def __init__(self, recording: Recording, direction: Direction) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        direction: Direction,
+        problems: Mapping[int, Sequence[Judged]],
+    ) -> None:
         self._recording = recording
+        self._problems = problems
         self._state = ConversationState()
         self._view = Perspective(direction)
         self._entries: list[RecordedEntry] = []
@@ -348,9 +377,8 @@ class _ConversationBuilder:
         found = message_in(frame)
         kind = line_kind(frame, found)
         message = found if isinstance(found, Message) else None
-        wrong = found if kind is LineKind.MALFORMED and isinstance(found, Malformed) else None
-        noted = hints(wrong, self._state.negotiated, "") if wrong is not None else ()
-        return RecordedEntry(frame, kind, version, message, hints=noted)
+        noted = (each for one in self._problems.get(frame.seq, ()) for each in one.diagnostics)
+        return RecordedEntry(frame, kind, version, message, hints=tuple(noted))
 
     def _observe(self, entry: RecordedEntry) -> RecordedEntry:
         if entry.kind is LineKind.BATCH:
@@ -365,8 +393,7 @@ class _ConversationBuilder:
     def _observe_message(self, entry: RecordedEntry, message: Message) -> RecordedEntry:
         observed = self._state.observe(entry.frame.direction, message)
         version = observed.request.version if observed.request else self._state.version
-        found = hints(observed, self._state.negotiated, self._state.version)
-        entry = replace(entry, observed=observed, hints=found, version=version or entry.version)
+        entry = replace(entry, observed=observed, version=version or entry.version)
         request = observed.request
         if request is not None and message.kind is Kind.REQUEST:
             self._calls[request.number] = Call(request, entry)

@@ -19,12 +19,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.answering.alone import (
+    TOLD,
     Asked,
     TypedCase,
+    count_problems,
     is_two_sided,
     judge_captured,
     known_alone,
     open_exchange_of,
+    told,
 )
 from humanmcp.answering.schema import (
     CheckedShape,
@@ -62,7 +65,7 @@ from humanmcp.protocol.validation.whole_conversation import (
 )
 from humanmcp.terminal.gates import GATES, unchecked
 from humanmcp.terminal.inbox import open_inbox
-from humanmcp.terminal.problems import explained, print_problems, summary
+from humanmcp.terminal.problems import explained, print_problems
 
 if TYPE_CHECKING:
     import argparse
@@ -390,7 +393,7 @@ def _print(opened: TypedCase, verdict: Verdict, name: str, *, guessed: bool) -> 
         to_stdout(Painted(say(SECTION, "sendable", size=size), "green"))
         to_stdout(verdict.line)
     else:
-        counted = summary(verdict.diagnostics)
+        counted = count_problems(verdict.diagnostics)
         codes = (diagnostic.code for diagnostic in verdict.diagnostics if diagnostic.blocks)
         to_stdout(Painted(hint(codes), "dim"))
         to_stdout(Painted(say(SECTION, "not sendable", counted=counted), "red"))
@@ -464,7 +467,6 @@ def hint(codes: Iterable[str]) -> str:
 
 
 _BAD: Final = frozenset({Severity.ERROR, Severity.WARNING})
-_SHOWN: Final = _BAD | {Severity.HOSTS}
 _WIDTH: Final = 80
 _WORDS: Final = 240
 """Hosts write time and name before the cause."""
@@ -549,21 +551,17 @@ def _alone(raw: bytes, version: str) -> Iterator[Judged]:
 
 
 def _print_conversation(judged: Sequence[Judged], name: str, *, alone: bool) -> None:
-    failed = {(one.method, one.id) for one in judged if "error" in jsonrpc.object_in(one.text)}
     shown: list[Diagnostic] = []
-    for one in sorted(judged, key=lambda one: one.line):
-        # A hint about a request may be the reason for the error that came back.
-        everything = alone or (one.method, one.id) in failed
-        noted = [each for each in one.diagnostics if everything or each.severity in _SHOWN]
-        shown += [each for each in noted if each.severity in _SHOWN or not alone]
-        if noted:
+    for one in judged if alone else told(judged):
+        shown += [each for each in one.diagnostics if not alone or each.severity in TOLD]
+        if one.diagnostics:
             to_stdout(Painted(_heading(one), "dim"))
-        placed = [_placed(diagnostic, one) for diagnostic in noted]
+        placed = [_placed(diagnostic, one) for diagnostic in one.diagnostics]
         print_problems(placed, one.text, name=name, shift=one.line - 1)
     bad = [diagnostic for diagnostic in shown if diagnostic.severity in _BAD]
     if shown:
         to_stdout(Painted(hint(diagnostic.code for diagnostic in shown), "dim"))
-    counted = summary(shown) if shown else say(SECTION, "nothing wrong")
+    counted = count_problems(shown) if shown else say(SECTION, "nothing wrong")
     wrong = any(diagnostic.severity is Severity.ERROR for diagnostic in bad)
     words = say(SECTION, "all checked", count=_count(judged), counted=counted)
     to_stdout(Painted(words, "red" if wrong else "yellow" if bad else "green"))

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import SEVERITY_COLOURS, Painted, to_stdout
 from humanmcp.locales import find_sentence, say, titled
-from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.visible import one_line, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from humanmcp.protocol.diagnostics.model import Diagnostic, Fix
 
@@ -92,23 +91,6 @@ def _changes(fix: Fix, text: str) -> str:
     if old and new:
         return say("check", "fix replace", old=old, new=new)
     return say("check", "fix remove" if old else "fix insert", old=old, new=new)
-
-
-def summary(diagnostics: Sequence[Diagnostic]) -> str:
-    """Count the problems by level: `1 error, 2 warnings`."""
-    counts = [
-        (
-            severity,
-            sum(diagnostic.times for diagnostic in diagnostics if diagnostic.severity is severity),
-        )
-        for severity in Severity
-    ]
-    words = [
-        say("check", f"{severity.value} {'one' if count == 1 else 'many'}", count=count)
-        for severity, count in counts
-        if count
-    ]
-    return say("check", "and").join(words)
 
 
 def columns(text: str) -> int:

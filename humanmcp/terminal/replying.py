@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from humanmcp.answering import approvals, service
+from humanmcp.answering.alone import count_problems
 from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.schema import AnsweredShape, outcome_shape
 from humanmcp.answering.service import Outcome, SendResult
@@ -40,7 +41,7 @@ from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import one_line, visible_code, visible_json
 from humanmcp.protocol.validation import held as held_check
 from humanmcp.terminal.inbox import request_in_short, standing_sentence
-from humanmcp.terminal.problems import explained, print_problems, summary
+from humanmcp.terminal.problems import explained, print_problems
 
 if TYPE_CHECKING:
     import argparse
@@ -158,7 +159,7 @@ def refused(answering: Answering, result: SendResult) -> int:
     """Show what keeps a text from being sent. Returns the exit status."""
     if not answering.json:
         print_problems(result.diagnostics, result.text)
-    counted = summary(result.diagnostics)
+    counted = count_problems(result.diagnostics)
     code = "refused unread" if answering.opened.item.held.unread else "refused"
     why = answering.sentence(code, counted=counted, name=answering.name)
     return not_sent(answering, why, result)
@@ -625,7 +626,7 @@ def _comments(answering: Answering, diagnostics: Sequence[Diagnostic]) -> list[s
         answering.sentence("how", name=answering.name),
     ]
     if diagnostics:
-        lines += ["", answering.sentence("fix", counted=summary(diagnostics))]
+        lines += ["", answering.sentence("fix", counted=count_problems(diagnostics))]
         shift = len(lines) + len(diagnostics)
         for diagnostic in diagnostics:
             lines.append("  " + _in_one_line(diagnostic, shift))

@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from humanmcp.answering.alone import count_problems
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.inbox.contract import (
     Answer,
@@ -29,7 +30,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, line_and_column
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.terminal.inbox import kept_waiting, outlook, waited
-from humanmcp.terminal.problems import columns, cut, explained, fix_in_words, pad, summary
+from humanmcp.terminal.problems import columns, cut, explained, fix_in_words, pad
 from tests.support.inbox_folder import (
     CALL,
     INITIALIZE,
@@ -378,7 +379,7 @@ def test_problems_are_counted_by_level() -> None:
         Diagnostic("x", Severity.HINT),
         Diagnostic("x", Severity.HINT),
     ]
-    assert summary(found) == "1 error, 2 hints"
+    assert count_problems(found) == "1 error, 2 hints"
 
 
 def test_columns_count_wide_and_combining_characters() -> None:

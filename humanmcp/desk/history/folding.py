@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from bisect import bisect_right
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from markupsafe import Markup, escape
 
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 MOST_FOLDED: Final = 5000
 """The maximum number of lines that can be folded: a browser draws them in a tenth of a second."""
@@ -18,16 +23,29 @@ _PIECE: Final = re.compile(
 )
 
 
-def folded_json(text: str) -> Markup:
-    """Return a text with one member a line; its own text is what a person copies."""
-    lines = visible(pretty(text)).split("\n")
+class Mark(NamedTuple):
+    """What is marked: offsets of the text as it came, and the class of the mark."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def folded_json(text: str, marks: Iterable[Mark] = ()) -> Markup:
+    """Return a text with one member a line; its own text is what a person copies.
+
+    What begins in a mark is marked, in the line where the mark begins.
+    """
+    laid_out = pretty(text)
+    lines = visible(laid_out).split("\n")
     if len(lines) > MOST_FOLDED:
         return escape("\n".join(lines))
+    marked = _places(text, laid_out, marks)
     parts: list[str] = []
     opened: list[tuple[int, int]] = []
     after = ""  # a fold begins and ends its own line
     for at, line in enumerate(lines):
-        words = _coloured(line)
+        words = _coloured(line, marked.get(at, ()))
         if line.endswith(("{", "[")):
             opened.append((len(parts), at))
             parts += ["", words, "</summary>"]
@@ -46,8 +64,32 @@ def folded_json(text: str) -> Markup:
     return Markup("".join([*parts, "</details>" * len(opened)]))  # noqa: S704 - each piece is escaped
 
 
-def _coloured(line: str) -> str:
-    pieces = ((one.lastgroup, escape(one[0])) for one in _PIECE.finditer(line))
-    return "".join(
-        text if kind == "mark" else f"<i class={kind}>{text}</i>" for kind, text in pieces
-    )
+def _places(text: str, laid_out: str, marks: Iterable[Mark]) -> dict[int, list[Mark]]:
+    """Return the marks of each line, in its columns. Laying out moves nothing but white space."""
+    found: dict[int, list[Mark]] = {}
+    ends = [one.end() for one in re.finditer(r"\S", laid_out)]
+    lines = laid_out.split("\n")
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    for mark in marks:
+        first, last = (len(re.findall(r"\S", text[:at])) for at in (mark.start, mark.end))
+        if not first < last <= len(ends):
+            continue
+        start, end = ends[first] - 1, ends[last - 1]
+        line = bisect_right(starts, start) - 1
+        columns = [len(visible(lines[line][: at - starts[line]])) for at in (start, end)]
+        found.setdefault(line, []).append(Mark(columns[0], columns[1], mark.kind))
+    return found
+
+
+def _coloured(line: str, marks: Sequence[Mark]) -> str:
+    shown: list[str] = []
+    for piece in _PIECE.finditer(line):
+        words = [str(piece.lastgroup)] if piece.lastgroup != "mark" else []
+        words += [
+            f"wrong-{one.kind}"
+            for one in marks
+            if piece.start() < one.end and one.start < piece.end()
+        ][:1]
+        text = escape(piece[0])
+        shown.append(f'<i class="{" ".join(words)}">{text}</i>' if words else text)
+    return "".join(shown)

@@ -3,7 +3,7 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -18,7 +18,8 @@ from humanmcp.desk.board import SessionView
 from humanmcp.desk.context import THEMES, desk_of, page, page_router
 from humanmcp.desk.desk import Desk, place_in
 from humanmcp.desk.history import rows, search
-from humanmcp.desk.history.folding import folded_json
+from humanmcp.desk.history.folding import Mark, folded_json
+from humanmcp.desk.history.problems import ProblemsInTime
 from humanmcp.desk.history.rows import Pair, copies, difference
 from humanmcp.desk.rendering import media_in
 from humanmcp.desk.routing import FormValues
@@ -28,11 +29,13 @@ from humanmcp.export.recording import ExportOptions, Recording, build_conversati
 from humanmcp.inbox.contract import Key, Life, SessionFacts, UnknownItemError
 from humanmcp.locales.explain import Card, explain
 from humanmcp.protocol.conversation.transcript import Frame
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, applied, together
 from humanmcp.protocol.http.client import headers_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.tables.versions import features
+from humanmcp.protocol.validation.whole_conversation import Judged
 
 router: Final = page_router()
 
@@ -47,6 +50,10 @@ SORTED: Final = 20_000
 
 MARKED: Final = "marked"
 """The kind by which lines with a note are found."""
+PROBLEM: Final = "problem"
+"""The kind by which lines with a problem are found."""
+CHECKED_WITHIN: Final = 1.0
+"""The number of seconds that a page waits for lines that were not checked yet."""
 LONGEST_NOTE: Final = 500
 """The maximum length of a note, in characters."""
 
@@ -84,9 +91,11 @@ def past(
     column = sort.removeprefix("-") if sort.removeprefix("-") in rows.ORDERS else ""
     oldest = sort == "at" and len(searched) == 1
     most = SORTED if column and not oldest else search.PAGE
-    drafts = desk_of(request).drafts
+    drafts, problems = desk_of(request).drafts, _problems_in_time(request)
     if query.kind == MARKED:
-        match = search.marked(board, query, drafts)
+        match = search.chosen(board, query, lambda view: drafts.notes(view.facts.name))
+    elif query.kind == PROBLEM:
+        match = search.chosen(board, query, problems.of)
     else:
         match = search.look(board, query, start=start, most=most, oldest=oldest)
     found = rows.pairs(reversed(match.steps))
@@ -95,6 +104,11 @@ def past(
     elif not column:
         found.reverse()
     shown = search.paired_up(board, found)
+    wrong = {
+        f"{view.facts.name}/{seq}": found
+        for view in map(board.session, {one.step.session for one in shown})
+        for seq, found in problems.of(view).items()
+    }
     further = match.further and {"name": match.further[0], "seq": match.further[1]}
     return page(
         request,
@@ -106,6 +120,8 @@ def past(
             for session in {one.step.session for one in shown}
             for seq, note in drafts.notes(session).items()
         },
+        wrong=lambda pair: _wrong(pair, wrong),
+        unchecked=not problems.is_whole,
         q=q,
         sort=sort,
         columns=[(one, _sorted(q, sort, one)) for one in rows.ORDERS],
@@ -115,6 +131,23 @@ def past(
         chips=_chips(shown, q),
         exported=searched[0].facts.name if query.session and len(searched) == 1 else "",
     )
+
+
+def _problems_in_time(request: Request) -> ProblemsInTime:
+    desk = desk_of(request)
+    return ProblemsInTime(desk.problems, desk.inbox, CHECKED_WITHIN)
+
+
+def _wrong(pair: Pair, wrong: Mapping[str, Sequence[Judged]]) -> list[Diagnostic]:
+    """Return the problems of both lines of a row, the most severe first."""
+    steps = (pair.step, pair.answer) if pair.answer else (pair.step,)
+    found = (
+        each
+        for step in steps
+        for one in wrong.get(rows.place(step), ())
+        for each in one.diagnostics
+    )
+    return sorted(found, key=lambda one: tuple(Severity).index(one.severity))
 
 
 def _sorted(q: str, sort: str, column: str) -> str:
@@ -142,7 +175,9 @@ def _chips(found: Iterable[Pair], q: str) -> list[tuple[str, str, bool]]:
         for value in list(values)[:MOST_CHIPS]
         if " " not in value and (key != "session" or len(values) > 1)
     ]
-    terms = dict.fromkeys([*chosen, *offered, "kind:error", "state:cancelled", f"kind:{MARKED}"])
+    terms = dict.fromkeys(
+        [*chosen, *offered, "kind:error", f"kind:{PROBLEM}", "state:cancelled", f"kind:{MARKED}"]
+    )
     return [(one, f"/history?{urlencode({'q': _toggled(q, one)})}", one in chosen) for one in terms]
 
 
@@ -189,8 +224,9 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     frames = search.exchange(desk.board, name, frame)
     before = search.previous(desk.board, name, frames[0])
     earlier = () if before is None else search.exchange(desk.board, name, before)
+    problems = _problems_in_time(request).of(view)
     halves = [
-        _half(desk, view, one, earlier[at].seq if at < len(earlier) else 0)
+        _half(desk, view, one, earlier[at].seq if at < len(earlier) else 0, problems)
         for at, one in enumerate(frames)
     ]
     return page(
@@ -201,7 +237,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
         card=card if step.kind in ("request", "notification") else None,
         halves=halves,
         note=desk.drafts.notes(name).get(seq),
-        why=diagnostic_shapes(why),
+        why=diagnostic_shapes(() if seq in problems else why),
         can_refuse=bool(why) and facts.is_open and facts.role.traits.serves,
     )
 
@@ -216,7 +252,13 @@ def note_line(request: Request, name: str, seq: int, values: FormValues) -> Resp
     return RedirectResponse(f"/line/{name}/{seq}", 303)
 
 
-def _half(desk: Desk, view: SessionView, frame: Frame, before: int) -> dict[str, Any]:
+def _half(
+    desk: Desk,
+    view: SessionView,
+    frame: Frame,
+    before: int,
+    problems: Mapping[int, Sequence[Judged]],
+) -> dict[str, Any]:
     """Return a line of an exchange, as its page shows it; `before` is one to compare it with.
 
     `can_repeat`: a person sent it, and may send it again.
@@ -227,11 +269,18 @@ def _half(desk: Desk, view: SessionView, frame: Frame, before: int) -> dict[str,
     heads = [one.part for one in steps if one.part.get("carries") == step.carries]
     url = _url(heads[0]) if heads and step.carries else ""
     text, cut = frame.text, frame.text[:LONGEST]
+    wrong = problems.get(frame.seq, ()) if frame.seq else ()
     is_short = len(frame.raw) < LONGEST
     curl = rows.curl(text, facts, url) if is_short and step.word and step.inwards else ""
     return {
         "step": step,
-        "laid_out": visible(cut) if step.kind in ("malformed", "err") else folded_json(cut),
+        "laid_out": visible(cut)
+        if step.kind in ("malformed", "err")
+        else folded_json(cut, _marks(cut, wrong)),
+        "wrong": diagnostic_shapes(
+            each._replace(line=0) for one in wrong for each in one.diagnostics
+        ),
+        "right": [found for one in wrong if (found := _righted(one))],
         "raw": cut,
         "copies": copies(text, curl) if is_short else [],
         "media": media_in(text) if frame.seq else (),
@@ -243,6 +292,23 @@ def _half(desk: Desk, view: SessionView, frame: Frame, before: int) -> dict[str,
         and facts.is_open
         and facts.role.traits.speaks_first,
     }
+
+
+def _marks(text: str, wrong: Iterable[Judged]) -> Iterator[Mark]:
+    """Yield where the problems of a line are; one of the whole message has no place in it."""
+    for one in wrong:
+        shift = max(0, text.find(one.text))
+        for each in one.diagnostics:
+            if each.line and each.end - each.start < len(one.text.strip()):
+                yield Mark(shift + each.start, shift + each.end, each.severity.value)
+
+
+def _righted(judged: Judged) -> list[tuple[str, str]]:
+    """Return the difference between a message and the same one with its fixes; [] without any."""
+    edits = together(judged.diagnostics)
+    if not edits or len(judged.text) > LONGEST:
+        return []
+    return list(difference(pretty(judged.text), pretty(applied(judged.text, edits))))
 
 
 def _url(part: Mapping[str, Any]) -> str:
@@ -272,7 +338,9 @@ def show_timeline(request: Request, name: str) -> HTMLResponse:
     desk = desk_of(request)
     view = desk.board.session(name)
     frames = tuple(desk.inbox.last_frames_before(name, 0, DRAWN))
-    bars = timeline.bars(build_conversation(Recording(name, frames, view.facts)))
+    problems = _problems_in_time(request).of(view)
+    recording = Recording(name, frames, view.facts)
+    bars = timeline.bars(build_conversation(recording, problems=problems))
     lines = timeline.draw(bars, f"/line/{name}/{{seq}}")
     return page(
         request,

@@ -4,18 +4,18 @@
 
 import os
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any, Final
 
 from fastapi import HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse
 
-from humanmcp.answering.alone import judge_captured
+from humanmcp.answering.alone import count_problems
 from humanmcp.answering.schema import TypedDict, diagnostic_shapes
 from humanmcp.common.timestamps import now
 from humanmcp.desk.context import call_router, desk_of, page, page_router
 from humanmcp.desk.desk import Desk
+from humanmcp.desk.history.problems import MOST_CHECKED
 from humanmcp.desk.rendering import SECTION
 from humanmcp.desk.routing import MOST_OWN_VALUES, is_heavy
 from humanmcp.export.recording import Recording, build_conversation, frames_in
@@ -23,9 +23,7 @@ from humanmcp.inbox.contract import Role, SessionFacts
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Frame
-from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.validation.captures import CapturedLine
 from humanmcp.protocol.validation.whole_conversation import Judged
 
 router: Final = page_router()
@@ -34,11 +32,8 @@ calls: Final = call_router()
 LONGEST_NAME: Final = 60
 AT_ONCE: Final = 1000
 """The number of lines that are written at once."""
-MOST_CHECKED: Final = 5000
-"""The maximum number of lines of a session that its page checks."""
 MOST_SHOWN: Final = 200
 """The maximum number of messages with problems that the page shows."""
-_SHOWN: Final = frozenset({Severity.ERROR, Severity.WARNING, Severity.HOSTS})
 
 
 class OpenedShape(TypedDict):
@@ -107,40 +102,22 @@ def check(request: Request, name: str) -> HTMLResponse:
     """Show what the check says of the messages of a session, the first ones if it is long."""
     desk = desk_of(request)
     view = desk.board.session(name)
-    frames = list(islice(desk.inbox.frames(name), MOST_CHECKED + 1))
-    is_cut, frames = len(frames) > MOST_CHECKED, frames[:MOST_CHECKED]
-    # What came from elsewhere may begin later than its session.
-    is_own = view.facts.role is not Role.READER
-    lines = [
-        CapturedLine(
-            one.seq,
-            one.direction,
-            one.raw.decode("utf-8", "surrogateescape"),
-            frame=one if is_own else None,
-        )
-        for one in frames
-    ]
-    goes_on = is_cut or view.facts.is_open
-    judged = sorted(judge_captured(lines, goes_on=goes_on), key=lambda one: one.line)
-    wrong = [one for one in judged if any(each.severity in _SHOWN for each in one.diagnostics)]
+    checked = desk.problems.of(desk.inbox, view)
     return page(
         request,
         "history/check.html",
         view=view,
-        checked=len({one.line for one in judged}),
-        wrong=[_wrong_line(one) for one in wrong[:MOST_SHOWN]],
-        more=max(0, len(wrong) - MOST_SHOWN),
-        most=MOST_CHECKED if is_cut else 0,
+        checked=checked.messages,
+        counted=count_problems([each for one in checked.wrong for each in one.diagnostics]),
+        wrong=[_wrong_line(one) for one in checked.wrong[:MOST_SHOWN]],
+        more=max(0, len(checked.wrong) - MOST_SHOWN),
+        most=MOST_CHECKED if checked.is_cut else 0,
     )
 
 
 def _wrong_line(judged: Judged) -> dict[str, Any]:
     """Return a message with problems, as the page shows it."""
-    told = (
-        one._replace(line=one.line and judged.line)
-        for one in judged.diagnostics
-        if one.severity in _SHOWN
-    )
+    told = (one._replace(line=one.line and judged.line) for one in judged.diagnostics)
     return {
         "seq": judged.line,
         "direction": judged.direction,

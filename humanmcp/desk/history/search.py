@@ -36,10 +36,9 @@ from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId, encoded
 from humanmcp.protocol.tables.methods import CANCELLED, PROGRESS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from humanmcp.desk.board import Board, SessionView
-    from humanmcp.inbox.form_drafts import FormDrafts
 
 MOST_SESSIONS: Final = 20
 """The maximum number of ended sessions that are searched, newest first."""
@@ -336,13 +335,15 @@ def look(
     return HistoryMatch(tuple(newest), further, complete)
 
 
-def marked(board: Board, query: Query, drafts: FormDrafts) -> HistoryMatch:
-    """Return the matching lines at which somebody put a note, newest first."""
+def chosen(
+    board: Board, query: Query, numbers: Callable[[SessionView], Iterable[int]]
+) -> HistoryMatch:
+    """Return the matching lines among those with these numbers, newest first."""
     halves, others = OtherHalves(board, _SEARCH_FOR), replace(query, kind="")
     found = [
         (view, frame)
         for view in searched(board, query)
-        for seq in drafts.notes(view.facts.name)
+        for seq in numbers(view)
         for frame in board.inbox.last_frames_before(view.facts.name, seq + 1, 1)
         if frame.seq == seq and _wanted(halves, view.facts.name, frame, others)
     ]

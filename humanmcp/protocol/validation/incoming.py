@@ -118,14 +118,18 @@ def _placed(
     *,
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """Return problems that do not block and have no fix, because the text is the peer's."""
+    """Return the problems of the peer's text, which block nothing.
+
+    With `strict` they have their fixes, for people who can still change the message.
+    """
     most = Severity.ERROR if strict else Severity.WARNING
     diagnostics = [each._replace(severity=most, fix=None) for each in json_doubts(message.raw)]
     if found:
         page = methods.page(method, version)
         placer = Placer(Source(message.raw, message.raw, (), None, page))
         diagnostics += placer.diagnostics(
-            each.without_fix(_level(each, strict=strict)) for each in one_each(found)
+            each._replace(severity=_level(each, strict=strict), fix=each.fix if strict else None)
+            for each in one_each(found)
         )
     return tuple(sorted(diagnostics, key=lambda each: each.start))
 

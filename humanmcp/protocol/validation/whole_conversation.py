@@ -416,6 +416,24 @@ def told_reactions(said: Iterable[Diagnostic], kind: Kind | None) -> tuple[Diagn
     return (kinds.client_reactions(reactions=in_detail(reactions)).unplaced(),)
 
 
+class RecordingJudge:
+    """Checks a recording as its client saw it, frame after frame."""
+
+    def __init__(self, version: str = "") -> None:
+        self._overheard, self._view = ConversationJudge(version), Perspective(Direction.IN)
+        self._lines: dict[int, int] = {}
+
+    def feed(self, number: int, frame: Frame) -> Iterator[Judged]:
+        """Check what the client saw because of the next frame; `number` is that of its line."""
+        self._lines[frame.seq] = number
+        for seen in self._view.feed(frame):
+            yield from self._overheard.line(self._lines[seen.seq], seen.direction, seen.raw)
+
+    def end(self) -> tuple[Judged, ...]:
+        """Return the requests without a response, if the conversation is over."""
+        return self._overheard.end()
+
+
 def judge_frames(
     frames: Iterable[tuple[int, Frame]], version: str = "", *, goes_on: bool = False
 ) -> Iterator[Judged]:
@@ -423,14 +441,11 @@ def judge_frames(
 
     Where the conversation goes on, each request may still get its response.
     """
-    overheard, view = ConversationJudge(version), Perspective(Direction.IN)
-    lines: dict[int, int] = {}
+    judge = RecordingJudge(version)
     for number, frame in frames:
-        lines[frame.seq] = number
-        for seen in view.feed(frame):
-            yield from overheard.line(lines[seen.seq], seen.direction, seen.raw)
+        yield from judge.feed(number, frame)
     if not goes_on:
-        yield from overheard.end()
+        yield from judge.end()
 
 
 def judge_capture(

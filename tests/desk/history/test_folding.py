@@ -28,9 +28,9 @@ def test_objects_and_lists_fold_and_say_how_many_lines_they_hide() -> None:
 def test_names_texts_and_values_have_colours_and_nothing_is_markup() -> None:
     """What came over the wire is text."""
     shown = folded_json(NESTED)
-    assert "<i class=name>&#34;a&#34;</i>: {" in shown
-    assert "<i class=value>true</i>," in shown
-    assert "<i class=string>&#34;&lt;i&gt;" in shown
+    assert '<i class="name">&#34;a&#34;</i>: {' in shown
+    assert '<i class="value">true</i>,' in shown
+    assert '<i class="string">&#34;&lt;i&gt;' in shown
     assert re.findall("<([a-z]+)", shown).count("i") == 8
 
 

@@ -1,0 +1,125 @@
+"""What the check says of the lines of each session: for rows, messages, Check and exports alike.
+
+Each line is checked once. A page waits a moment for the lines that were not checked yet; what it
+shows by then says whether more are left.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.answering.alone import is_error, judge_foreign, told
+from humanmcp.inbox.contract import Role
+from humanmcp.protocol.validation.whole_conversation import RecordingJudge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from humanmcp.desk.board import SessionView
+    from humanmcp.inbox.contract import DeskInbox
+    from humanmcp.protocol.conversation.transcript import Frame
+    from humanmcp.protocol.validation.whole_conversation import Judged
+
+MOST_CHECKED: Final = 5000
+"""The maximum number of lines of a session that are checked: the first ones."""
+MOST_KEPT: Final = 50
+"""The maximum number of sessions whose problems are kept."""
+
+
+class Checked(NamedTuple):
+    """What is known of a session: the messages with problems, and how many were checked."""
+
+    wrong: tuple[Judged, ...] = ()
+    messages: int = 0
+    is_cut: bool = False
+    """It has more lines than are checked."""
+    is_whole: bool = True
+    """False while lines are left that were not checked yet."""
+
+    @property
+    def by_line(self) -> Mapping[int, Sequence[Judged]]:
+        """The messages of each line that has problems, in order."""
+        found: dict[int, list[Judged]] = {}
+        for one in self.wrong:
+            found.setdefault(one.line, []).append(one)
+        return found
+
+
+class _CheckedSession:
+    """The check of one session, as far as it is."""
+
+    def __init__(self) -> None:
+        self._judge = RecordingJudge()
+        self._found: list[Judged] = []
+        self._lines: set[int] = set()
+        self._last = self._taken = 0
+
+    def go_on(self, inbox: DeskInbox, view: SessionView, until: float) -> Checked:
+        """Check the lines that are new, until a time of the monotonic clock."""
+        is_foreign = view.facts.role is Role.READER  # it has no new lines
+        is_cut = is_late = False
+        fresh: list[Frame] = []
+        for frame in inbox.frames(view.facts.name, self._last):
+            is_cut, is_late = self._taken == MOST_CHECKED, time.monotonic() > until
+            if is_cut or (is_late and not is_foreign):
+                break
+            self._last, self._taken = frame.seq, self._taken + 1
+            if is_foreign:
+                fresh.append(frame)
+            else:
+                self._keep(self._judge.feed(frame.seq, frame))
+        is_whole = is_foreign or not is_late
+        is_over = is_whole and not (is_cut or view.facts.is_open)
+        if fresh:
+            self._keep(judge_foreign(fresh, goes_on=not is_over))
+        left = self._judge.end() if is_over and not is_foreign else ()
+        wrong = tuple(told((*self._found, *left)))
+        return Checked(wrong, len(self._lines), is_cut, is_whole)
+
+    def _keep(self, judged: Iterable[Judged]) -> None:
+        for one in judged:
+            self._lines.add(one.line)
+            if one.diagnostics or is_error(one):
+                self._found.append(one)
+
+
+class SessionProblems:
+    """The problems of each session, from the cache. It can be used from several threads."""
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[str, _CheckedSession] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, inbox: DeskInbox, view: SessionView, seconds: float = math.inf) -> Checked:
+        """Return the problems of a session, after at most `seconds` of checking."""
+        with self._lock:
+            found = self._sessions.setdefault(view.facts.name, _CheckedSession())
+            self._sessions.move_to_end(view.facts.name)
+            if len(self._sessions) > MOST_KEPT:
+                self._sessions.popitem(last=False)
+            return found.go_on(inbox, view, time.monotonic() + seconds)
+
+
+class ProblemsInTime:
+    """The problems that one page shows. All its sessions share a time limit."""
+
+    def __init__(self, problems: SessionProblems, inbox: DeskInbox, seconds: float) -> None:
+        self._problems, self._inbox = problems, inbox
+        self._until = time.monotonic() + seconds
+        self._found: dict[str, Mapping[int, Sequence[Judged]]] = {}
+        self.is_whole = True
+        """False if lines were not checked in time."""
+
+    def of(self, view: SessionView) -> Mapping[int, Sequence[Judged]]:
+        """Return the messages with problems of a session, by their lines."""
+        name = view.facts.name
+        if name not in self._found:
+            left = self._until - time.monotonic()
+            checked = self._problems.of(self._inbox, view, left)
+            self.is_whole &= checked.is_whole
+            self._found[name] = checked.by_line
+        return self._found[name]

@@ -1,0 +1,128 @@
+"""A wrong message is marked in the history, found there and explained in its detail.
+
+Terminal, Check, history and exports tell the same number of problems.
+"""
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.browser.seats import INITIALIZE, call
+from tests.desk.history.test_opening import opened
+from tests.support.desk_process import Desking
+from tests.support.inbox_folder import Shell
+from tests.support.serve_process import Serving
+from tests.support.waiting import until
+
+
+def message(**members: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write one message."""
+    return json.dumps({"jsonrpc": "2.0", **members})
+
+
+def calls(*answers: str) -> str:
+    """Write a conversation in which each call gets one of these answers."""
+    server = {"capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    lines = [
+        INITIALIZE,
+        message(id=0, result={"protocolVersion": "2025-11-25", **server}),
+        message(method="notifications/initialized"),
+    ]
+    for token, answer in enumerate(answers, 1):
+        lines += [call(str(token), "book", n=token), answer]
+    return "\n".join(lines)
+
+
+RIGHT: Final = message(id=1, result={"content": [{"type": "text", "text": "1 EUR"}]})
+FILES: Final = {
+    "right": calls(RIGHT),
+    "an id of another type": calls(RIGHT.replace('"id": 1', '"id": "1"')),
+    "an unknown type": calls(RIGHT.replace('"type": "text"', '"type": "txt"')),
+    "a code that is a text": calls(message(id=1, error={"code": "-32000", "message": "no"})),
+    "an error and a hint about its request": calls(
+        message(id=1, error={"code": -32602, "message": "no"})
+    ),
+    "several": calls(
+        message(id=1, result={"content": [{"type": "txt"}, {"type": "image"}]}),
+        message(id="2", result={"content": "x"}),
+        message(id=3, result={"content": []}, also=1),
+    ),
+    "no answer": calls(RIGHT).rpartition("\n")[0],
+    "a line that is cut": calls(RIGHT[:-9], RIGHT.replace('"id": 1', '"id": 2')),
+    "a batch": calls(f"[{RIGHT}, {RIGHT}]"),
+    "responses alone": RIGHT.replace("text", "txt") + "\n" + RIGHT.replace('"id": 1, ', ""),
+}
+
+
+def told_by_check(shell: Shell, file: Path) -> str:
+    """Return how the terminal counts the problems of a file."""
+    (counted,) = re.findall(
+        r"checked, (?:with )?(.*)\.$", shell("check", str(file)).out, re.MULTILINE
+    )
+    return str(counted)
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 - a generator
+    """Open a desk for all files."""
+    with Desking(tmp_path_factory.mktemp("desk") / "home") as desk:
+        yield desk
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_everything_tells_the_same_problems_of_a_file(
+    shown: Desking, shell: Shell, tmp_path: Path, name: str
+) -> None:
+    """Terminal, Check, the rows of the history, and the exported page."""
+    file = tmp_path / "a.jsonl"
+    file.write_text(FILES[name], encoding="utf-8")
+    said = told_by_check(shell, file)
+    session = opened(shown, FILES[name])["session"]
+    check = shown.page(f"/check/{session}")
+    history = shown.page(f"/history?q=session:{session}")
+    page = shell("export", str(file), "--format", "html").out
+    live = shown.page(f"/export/{session}?form=html")
+    if said == "no errors and no warnings":
+        assert "No problems." in check
+        assert "problem-mark" not in history
+        assert "&#9888;" not in page + live
+        return
+    assert f"{said}." in check
+    count = sum(int(one.split()[0]) for one in re.split(r", ", said))
+    marks = re.findall(r"⚠ [\w-]+ \(\w+\)(?: \+(\d+))?", history)
+    assert sum(1 + int(more or 0) for more in marks) == count
+    for exported in (page, live):
+        assert f"<dd>{said}</dd>" in exported
+        assert sum(map(int, re.findall(r"&#9888; (\d+)", exported))) == count
+
+
+def test_a_wrong_message_is_found_and_its_detail_says_what_is_right(shown: Desking) -> None:
+    """The number on Check leads to it: its sentence, its reason, its place and the right line."""
+    session = opened(shown, FILES["an unknown type"])["session"]
+    found = shown.page(f"/history?q=session:{session}+kind:problem")
+    assert re.findall(r'<tr class="(\w+ \w+)"', found) == ["request answered"]
+    (number,) = re.findall(rf'href="/line/{session}/(\d+)"', shown.page(f"/check/{session}"))
+    for line in (number, str(int(number) - 1)):  # from its request, too
+        detail = shown.page(f"/line/{session}/{line}")
+        assert "does not exist here" in html.unescape(detail)
+        assert 'href="/mistake/M02"' in detail
+        assert '<i class="string wrong-error">&#34;txt&#34;</i>' in detail
+        assert re.findall(r'<span class="(gone|new)">.\s*(.*)', detail) == [
+            ("gone", "&#34;type&#34;: &#34;txt&#34;,"),
+            ("new", "&#34;type&#34;: &#34;text&#34;,"),
+        ]
+
+
+def test_a_message_is_marked_while_its_session_goes_on(home: Path) -> None:
+    """Each line is checked once, with what came before it."""
+    with Desking(home) as desk, Serving(home, "--by-hand") as host:
+        host.say(INITIALIZE)
+        host.say(INITIALIZE)  # its id is in use
+        assert until(lambda: "id-in-use" in desk.page("/history?q=kind:problem"), "it is marked")
+        host.say('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}')
+        until(lambda: "tools/call" in desk.page("/history"), "the call")
+        assert desk.page("/history").count("problem-mark") == 2
