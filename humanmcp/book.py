@@ -19,7 +19,6 @@ from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.common.timestamps import now
 from humanmcp.common.toml_edit import element_text, table_text
 from humanmcp.export.recording import find_recording
-from humanmcp.export.redact import redact_recording
 from humanmcp.host.client.callbacks import ClientObserver, Nobody
 from humanmcp.host.client.client import Client, connect
 from humanmcp.host.client.handshake import Identity, SessionStart
@@ -40,6 +39,7 @@ from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.validation.check import check
+from humanmcp.protocol.validation.redaction import redact_recording
 
 if TYPE_CHECKING:
     import argparse
@@ -113,8 +113,10 @@ def _frames(arguments: argparse.Namespace, settings: Settings) -> Iterable[Frame
     if not source or is_address(source):
         if not source and not more:
             raise stopped(SECTION, "no source")
-        return listed(_called(source, arguments) if source else ChildCommand(tuple(more)))
-    frames = find_recording(source, home_folder(settings.home)).frames
+        target = _called(source, arguments) if source else ChildCommand(tuple(more))
+        frames: Iterable[Frame] = listed(target)
+    else:
+        frames = find_recording(source, home_folder(settings.home)).frames
     if arguments.no_redact:
         return frames
     redacted = redact_recording(frames)

@@ -14,11 +14,11 @@ from humanmcp.common.person_files import write_whole
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, to_stderr
 from humanmcp.export.recording import LAST, ExportOptions, find_recording, with_notes
-from humanmcp.export.redact import redact_recording
 from humanmcp.inbox.form_drafts import FormDrafts
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped, trouble
 from humanmcp.protocol.json.visible import visible, visible_json
+from humanmcp.protocol.validation.redaction import redact_recording
 
 if TYPE_CHECKING:
     import argparse
@@ -34,13 +34,9 @@ class ExportFormat(NamedTuple):
     writer: str
     ending: str
     is_program: bool = False
-    """Each redacted value keeps a name, because a program can ask for the value."""
+    """It can ask for each redacted value by its name."""
     is_json: bool = False
     """What a terminal must not see becomes an escape of JSON."""
-    is_lossless: bool = False
-    """Redacted only on request: the recording itself, and digests."""
-    is_transcript: bool = False
-    """It has the messages as they were."""
 
 
 FORMATS: Final = MappingProxyType(
@@ -50,16 +46,9 @@ FORMATS: Final = MappingProxyType(
         "markdown": ExportFormat("readable.write_markdown", "md"),
         "server": ExportFormat("runnable.write_server", "py", is_program=True),
         "pytest": ExportFormat("runnable.write_test", "test.py", is_program=True),
-        "jsonl": ExportFormat(
-            *("readable.write_transcript", "jsonl"),
-            is_json=True,
-            is_lossless=True,
-            is_transcript=True,
-        ),
+        "jsonl": ExportFormat("readable.write_transcript", "jsonl", is_json=True),
         "har": ExportFormat("har.write", "har", is_json=True),
-        "decisions": ExportFormat(
-            "readable.write_decisions", "jsonl", is_json=True, is_lossless=True
-        ),
+        "decisions": ExportFormat("readable.write_decisions", "jsonl", is_json=True),
         "log": ExportFormat("readable.write_log", "log"),
         "pretty": ExportFormat("readable.write_laid_out", "txt"),
     }
@@ -76,7 +65,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--utc", action="store_true")
     flag("--server", metavar="COMMAND", default="")
     redact = parser.add_mutually_exclusive_group()
-    flag("--redact", to=redact, dest="redact", action="store_true", default=None)
+    flag("--redact", to=redact, dest="redact", action="store_true", default=True)
     flag("--no-redact", to=redact, dest="redact", action="store_false")
 
 
@@ -91,15 +80,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         notes = FormDrafts(home_folder(settings.home)).notes(recording.name)
         recording = with_notes(recording, notes)
     form = FORMATS[arguments.format]
-    redact = not form.is_lossless if arguments.redact is None else arguments.redact
-    if redact:
-        recording, options = without_secrets(form, recording, options)
-        if options.secrets:
-            to_stderr(_redaction_note(form, options.secrets))
-    elif arguments.redact is None and form.is_transcript:
-        kept = redact_recording(recording.frames).names
-        if kept:
-            to_stderr(say("export", "secrets kept", count=len(kept)))
+    if arguments.redact:
+        recording, names = redacted(recording)
+        if names:
+            to_stderr(_redaction_note(form, names))
     text = written(form, recording, options)
     if not text.strip():
         to_stderr(say("export", "empty", what=recording.name, format=arguments.format))
@@ -110,12 +94,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def without_secrets(
-    form: ExportFormat, recording: Recording, options: ExportOptions
-) -> tuple[Recording, ExportOptions]:
-    """Redact a recording for a format; the options name the redacted values."""
-    redacted = redact_recording(recording.frames, named=form.is_program)
-    return replace(recording, frames=redacted.frames), replace(options, secrets=redacted.names)
+def redacted(recording: Recording) -> tuple[Recording, tuple[str, ...]]:
+    """Return a recording without its secrets, and a name for each of them."""
+    found = redact_recording(recording.frames)
+    return replace(recording, frames=found.frames), found.names
 
 
 def written(form: ExportFormat, recording: Recording, options: ExportOptions) -> str:

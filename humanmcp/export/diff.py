@@ -9,23 +9,25 @@ from __future__ import annotations
 import enum
 import json
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering.summary import LineKind
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, to_stdout
+from humanmcp.export.command import redacted
 from humanmcp.export.recording import ANSWERING, LAST, build_conversation, find_recording
-from humanmcp.export.redact import redact_recording
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import object_in
+from humanmcp.protocol.json.removed import fits, names_in, unnamed
 from humanmcp.protocol.json.tree import object_at
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
@@ -91,7 +93,7 @@ def _other_line(entry: RecordedEntry) -> _Line:
     if entry.kind is LineKind.NOTIFICATION:
         params = object_at(_body(entry), "params")
         kept = {name: part for name, part in params.items() if name not in _OF_ONE_RUN}
-        return _Line(entry.method, tuple(_laid_out(kept)))
+        return _Line(entry.method, tuple(map(unnamed, _laid_out(kept))))
     kind = say("transcript", f"kind {entry.kind.value}")
     if entry.kind is LineKind.BATCH:
         return _Line(kind)  # its messages are compared one by one
@@ -101,23 +103,24 @@ def _other_line(entry: RecordedEntry) -> _Line:
 
 def _compare(before: list[Call], now: list[Call]) -> Iterator[Difference]:
     """Match requests by method and name, then compare each pair."""
-    matcher = SequenceMatcher(None, [_what(t) for t in before], [_what(t) for t in now], False)  # noqa: FBT003 - the argument is `autojunk`
-    for tag, left, left_end, right, right_end in matcher.get_opcodes():
+    left, right = ([unnamed(_what(call)) for call in calls] for calls in (before, now))
+    matcher = SequenceMatcher(None, left, right, False)  # noqa: FBT003 - the argument is `autojunk`
+    for tag, at, end, now_at, now_end in matcher.get_opcodes():
         if tag == "equal":
-            for old, new in zip(before[left:left_end], now[right:right_end], strict=True):
+            for old, new in zip(before[at:end], now[now_at:now_end], strict=True):
                 yield from _inside(old, new)
             continue
-        for old in before[left:left_end]:
+        for old in before[at:end]:
             yield Difference(MessageChange.ONLY_BEFORE, old.asked.direction, _what(old))
-        for new in now[right:right_end]:
+        for new in now[now_at:now_end]:
             yield Difference(MessageChange.ONLY_NOW, new.asked.direction, _what(new))
 
 
 def _inside(old: Call, new: Call) -> Iterator[Difference]:
-    asked = _lines(*(_laid_out(_body(call.request).get("params", {})) for call in (old, new)))
+    asked = _changed(*(_body(call.request).get("params", {}) for call in (old, new)))
     if asked:
         yield Difference(MessageChange.ASKED, new.asked.direction, _what(new), asked)
-    answered = _lines(_laid_out(_answer(old)), _laid_out(_answer(new)))
+    answered = _changed(_answer(old), _answer(new))
     if answered:
         yield Difference(MessageChange.ANSWERED, new.asked.direction, _what(new), answered)
 
@@ -168,6 +171,21 @@ def _body(entry: RecordedEntry) -> Mapping[str, Any]:
     return object_in(entry.frame.raw) or (entry.message.body if entry.message else {})
 
 
+def _changed(old: Any, new: Any) -> tuple[str, ...]:  # noqa: ANN401 - any JSON values
+    return _lines(_laid_out(old), _laid_out(_settled(old, new)))
+
+
+def _settled(old: Any, new: Any) -> Any:  # noqa: ANN401 - any JSON values
+    """Return the new value with the old one where something was removed, and the rest fits."""
+    if any(isinstance(one, str) and names_in(one) for one in (old, new)):
+        return old if fits(old, new) or fits(new, old) else new
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return {name: _settled(old[name], one) if name in old else one for name, one in new.items()}
+    if isinstance(old, list) and isinstance(new, list):
+        return [*map(_settled, old, new), *new[len(old) :]]
+    return new
+
+
 def _lines(left: Iterable[str], right: Iterable[str]) -> tuple[str, ...]:
     return tuple(unified_diff([*left], [*right], "before", "now", lineterm="", n=2))[2:]
 
@@ -205,7 +223,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     home = home_folder(settings.home)
     before, now = (find_recording(name, home) for name in (arguments.before, arguments.now))
     whole = _between(before, now)
-    found = _between(_redacted(before), _redacted(now)) if arguments.redact else whole
+    found = _between(redacted(before)[0], redacted(now)[0]) if arguments.redact else whole
     for difference in found:
         _show(difference)
     has_hidden = _size(whole) > _size(found)
@@ -216,10 +234,6 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def _between(before: Recording, now: Recording) -> tuple[Difference, ...]:
     return tuple(differences(build_conversation(before), build_conversation(now)))
-
-
-def _redacted(recording: Recording) -> Recording:
-    return replace(recording, frames=redact_recording(recording.frames).frames)
 
 
 def _size(found: Iterable[Difference]) -> int:

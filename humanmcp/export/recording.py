@@ -158,8 +158,6 @@ class ExportOptions:
     zone: tzinfo | None = None
     command: tuple[str, ...] = ()
     """The command that starts the real server, for a test that runs it; empty for unknown."""
-    secrets: tuple[str, ...] = ()
-    """The names of the redacted values, for programs."""
 
 
 NOTED: Final = "\u2605"

@@ -20,6 +20,7 @@ from humanmcp.answering.summary import LineKind
 from humanmcp.export.recording import build_conversation
 from humanmcp.protocol.answer_book.replay import Recorded, RecordedMessage, recorded
 from humanmcp.protocol.conversation.transcript import COMMAND, Direction
+from humanmcp.protocol.json.removed import mark_of, names_in
 from humanmcp.protocol.json.tree import follow, mapped, objects_at, text_at, well_formed
 from humanmcp.protocol.tables import methods, versions
 
@@ -83,16 +84,21 @@ _TAKEN: Final = frozenset(
 
 def write_server(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
     around = {one.seq: one for one in recorded(recording.frames)}
-    return "\n".join(_server(build_conversation(recording), around)) + "\n"
+    marks = list(_removed(recording))
+    return "\n".join(_server(build_conversation(recording), around, marks)) + "\n"
 
 
-def _server(conversation: RecordedConversation, around: Mapping[int, Recorded]) -> Iterator[str]:
+def _server(
+    conversation: RecordedConversation, around: Mapping[int, Recorded], marks: list[str]
+) -> Iterator[str]:
     listed_tools = _tools(conversation)
     called = _called(conversation, listed_tools)
     tools: list[dict[str, Any]] = well_formed([*listed_tools, *called])
     shown = tools[: len(listed_tools)] or tools
     head, middle, tail = program_parts("server", conversation.name)
     yield head
+    yield "# The marks of what was removed from the recording."
+    yield f"REMOVED: list[str] = {literal(marks)}\n"
     yield f"NAME = {well_formed(conversation.server or conversation.name)!r}"
     yield f"VERSION = {well_formed(conversation.server_version)!r}"
     yield f"INFO: dict[str, Any] = {literal(well_formed(dict(conversation.server_info)))}"
@@ -246,16 +252,25 @@ def _finished(call: Call) -> bool:
 def write_test(recording: Recording, options: ExportOptions) -> str:
     known = options.command or recorded_command(recording.frames)
     conversation = build_conversation(recording, Direction.OUT)
-    return "\n".join(_test(conversation, replace(options, command=known))) + "\n"
+    removed = _removed(recording)
+    return "\n".join(_test(conversation, replace(options, command=known), removed)) + "\n"
 
 
-def _test(conversation: RecordedConversation, options: ExportOptions) -> Iterator[str]:
+def _removed(recording: Recording) -> dict[str, str]:
+    """Return each mark in a recording, and the name of what was removed there."""
+    names = {name for frame in recording.frames for name in names_in(frame.text)}
+    return {mark_of(name): name for name in sorted(names)}
+
+
+def _test(
+    conversation: RecordedConversation, options: ExportOptions, removed: Mapping[str, str]
+) -> Iterator[str]:
     head, tail = program_parts("pytest", conversation.name)
     yield head
-    if options.secrets:
-        yield "# What was taken out of the recording is read from the environment. What needs a"
-        yield "# variable that is not there is skipped:"
-        yield from (f"#     MCP_SECRET_{name}" for name in options.secrets)
+    yield "# What was removed from the recording is read from the environment. What needs a"
+    yield "# variable that is not there is skipped: (mark: variable)"
+    variables = {mark: f"MCP_SECRET_{name}" for mark, name in removed.items()}
+    yield f"REMOVED: dict[str, str] = {literal(variables)}\n"
     yield "# The command that starts the server. MCP_SERVER in the environment comes before it."
     yield f"SERVER: list[str] = {literal(list(options.command))}"
     yield "\n# In order: (what the client wrote, what it was answered). No answer: a notification."

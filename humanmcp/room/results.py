@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.export.readable import defused, write_html
 from humanmcp.export.recording import ExportOptions, Recording
-from humanmcp.export.redact import redact_recording
 from humanmcp.locales import say, who
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json.visible import visible
+from humanmcp.protocol.validation.redaction import redact_recording
 from humanmcp.room.practice import StepOutcome
 from humanmcp.room.records import StepRecord
 
@@ -61,7 +61,7 @@ def _page(frames: Sequence[Frame], facts: SessionFacts, final: Mapping[str, str]
     typed = [Frame(0, "", Direction.OUT, one.encode("utf-8", "replace")) for one in final.values()]
     redacted = redact_recording([*frames, *typed])
     recording = Recording(facts.name, redacted.frames[: len(frames)], facts)
-    page = write_html(recording, ExportOptions(secrets=redacted.names))
+    page = write_html(recording, ExportOptions())
     head, end, tail = page.rpartition("</main>")
     texts = zip(final, redacted.frames[len(frames) :], strict=True)
     parts = (

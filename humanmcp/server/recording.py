@@ -13,6 +13,7 @@ from humanmcp.protocol.answer_book.replay import Match, Otherwise, Replay, recor
 from humanmcp.protocol.conversation.transcript import to_json
 from humanmcp.protocol.json.encodings import utf16_of
 from humanmcp.protocol.validation.captures import is_transcript, read_recording
+from humanmcp.protocol.validation.redaction import Redaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,6 +40,11 @@ class RecordingPlace(NamedTuple):
             if database and not path.exists():
                 return cls(home / records.FORWARDED.format(wanted), home, wanted, database)
         return cls(path / records.TRANSCRIPT if path.is_dir() else path, home)
+
+    @property
+    def is_in_inbox(self) -> bool:
+        """Return True for a session, which is private; a file may be committed or sent."""
+        return bool(self.session) or self.path.is_relative_to(self.home)
 
     @property
     def is_missing(self) -> bool:
@@ -104,12 +110,17 @@ def read_replay(recording: RecordingPlace, match: str, otherwise: str = "hand") 
     return replay
 
 
-def read_forward(recording: RecordingPlace, command: Iterable[str]) -> Forward:
-    """Return the command for unrecorded requests and the file that records its answers."""
+def read_forward(
+    recording: RecordingPlace, command: Iterable[str], *, redact: bool = True
+) -> Forward:
+    """Return the command for unrecorded requests and the file that records its answers.
+
+    With `redact`, what is added has no secrets.
+    """
     frames = () if recording.is_missing else recording.frames()
     last = max((frame.seq for frame in frames), default=0)
     path = recording.path if recording.session else growing(recording.path)
-    return Forward(tuple(command), Addition(path, last))
+    return Forward(tuple(command), Addition(path, last, Redaction() if redact else None))
 
 
 def read_frames(path: Path) -> Iterator[Frame]:
@@ -146,12 +157,15 @@ def growing(path: Path) -> Path:
 class Addition:
     """What is added to a recording, one request with all that belongs to it at a time."""
 
-    def __init__(self, path: Path, last: int) -> None:
+    def __init__(self, path: Path, last: int, redaction: Redaction | None = None) -> None:
         self.path = path
         self._seq = last
+        self._redaction = redaction
 
     def add(self, frames: Sequence[Frame]) -> OSError | None:
         """Add frames at the end, in one write: others may add to the same file."""
+        if self._redaction is not None:
+            frames = self._redaction.redact_frames(frames)
         first = self._seq + 1
         self._seq += len(frames)
         numbered = (frame._replace(seq=seq) for seq, frame in enumerate(frames, first))

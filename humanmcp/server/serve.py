@@ -86,10 +86,14 @@ class Stderr:
     def write(self, text: str) -> bool:
         """Write a line, cut to the budget. Return True if any of it was written.
 
-        What could act on a terminal is shown as its code point.
+        What could act on a terminal is shown as its code point. Secrets are removed: people send
+        the logs of their hosts to others.
         """
+        from humanmcp.protocol.validation.redaction import without_secrets  # noqa: PLC0415 - the first answer does not wait for it
+
         safe = "".join(
-            c if c.isprintable() or c == "\n" else f"⟦U+{ord(c):04X}⟧" for c in text.rstrip("\n")
+            c if c.isprintable() or c == "\n" else f"⟦U+{ord(c):04X}⟧"
+            for c in without_secrets(text.rstrip("\n"))
         )
         line = safe.encode()[: max(0, self._budget - 1)].decode(errors="ignore").encode() + b"\n"
         if line == b"\n":
@@ -149,6 +153,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--replay", metavar="TRANSCRIPT")
     flag("--match", choices=MATCHES, default=MATCHES[0])
     flag("--otherwise", choices=OTHERWISE)
+    flag("--no-redact", action="store_true")
     flag("--http", nargs="?", const="", metavar="ADDRESS")
     flag("--lan", action="store_true")
     flag("--url", metavar="URL", default="")
@@ -295,7 +300,8 @@ def _replay(
 
     found = recording.RecordingPlace.find(arguments.replay, home, database)
     replay = recording.read_replay(found, arguments.match, arguments.otherwise)
-    return replay, recording.read_forward(found, command) if command else None
+    redact = not (arguments.no_redact or found.is_in_inbox)
+    return replay, recording.read_forward(found, command, redact=redact) if command else None
 
 
 class ServerParts(NamedTuple):

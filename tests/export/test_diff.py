@@ -8,6 +8,7 @@ import pytest
 from humanmcp.export.diff import MessageChange, differences
 from humanmcp.export.recording import Recording, build_conversation
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.validation.redaction import redact_recording
 from tests.export.recordings import HANDSHAKE, answer, ask, call, recording, text, write
 from tests.support.serve_process import HUMANMCP, run_command
 
@@ -146,6 +147,31 @@ def test_secrets_that_differ_are_named_and_not_shown(tmp_path: Path) -> None:
     assert "staple" not in ran.stdout
     ran = run_command(tmp_path, *command, "--no-redact")
     assert (ran.returncode, "battery-staple" in ran.stdout) == (1, True)
+
+
+def test_a_removed_part_is_no_difference() -> None:
+    """Against the value, and against another mark; a text that says "[redacted]" is one."""
+
+    def called(key: str, city: str) -> Recording:
+        arguments = {"apiKey": key, "city": city, "n": 1}
+        return recording(
+            *HANDSHAKE,
+            ask(1, "resources/read", uri=f"db://me:{key}@h/x"),
+            ask(2, "tools/call", name="t", arguments=arguments),
+            answer(2, result=text(f"with {key}")),
+        )
+
+    before = called("first-key-1", "[redacted]")
+    without = Recording("r", redact_recording(before.frames).frames)
+    assert compared(without, without) == []
+    other = Recording("o", redact_recording(called("token-b-2", "[redacted]").frames).frames)
+    assert compared(without, other) == []
+    assert compared(before, called("first-key-1", "Tokyo")) == [
+        (MessageChange.ASKED, "tools/call t")
+    ]
+    found = [change for change, _ in compared(without, called("second-key", "Tokyo"))]
+    assert MessageChange.ASKED in found
+    assert MessageChange.ANSWERED not in found
 
 
 def test_the_command_says_it_with_its_status(tmp_path: Path) -> None:

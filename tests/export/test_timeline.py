@@ -7,7 +7,7 @@ from typing import Any
 
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.export import timeline
-from humanmcp.export.command import FORMATS, without_secrets, written
+from humanmcp.export.command import FORMATS, redacted, written
 from humanmcp.export.recording import ExportOptions, Recording, build_conversation
 from humanmcp.export.timeline import Bar, Latency, latencies
 from humanmcp.protocol.conversation.transcript import (
@@ -129,8 +129,8 @@ def test_the_exported_page_has_both_as_one_file_without_secrets() -> None:
         frame(4, *ask(2, "resources/read", uri=f"http://x/{secret}")),
     )
     form = FORMATS["html"]
-    recording, options = without_secrets(form, Recording("s", frames), ExportOptions(UTC))
-    page = written(form, recording, options)
+    recording, _names = redacted(Recording("s", frames))
+    page = written(form, recording, ExportOptions(UTC))
     assert secret not in page
     assert "<script" not in page
     assert not re.findall(r'(?:src|href)="(?!#|https://modelcontextprotocol)', page)

@@ -24,7 +24,7 @@ from humanmcp.desk.history.rows import Pair, copies, difference
 from humanmcp.desk.rendering import media_in
 from humanmcp.desk.routing import FormValues
 from humanmcp.export import timeline
-from humanmcp.export.command import FORMATS, without_secrets, written
+from humanmcp.export.command import FORMATS, redacted, written
 from humanmcp.export.recording import ExportOptions, Recording, build_conversation, with_notes
 from humanmcp.inbox.contract import Key, Life, SessionFacts, UnknownItemError
 from humanmcp.locales.explain import Card, explain
@@ -364,10 +364,9 @@ def export(request: Request, name: str, form: str = "", secrets: str = "") -> Re
         return page(request, "history/export.html", view=view, formats=tuple(FORMATS))
     recording = Recording(name, tuple(desk.inbox.frames(name)), view.facts)
     recording = with_notes(recording, desk.drafts.notes(name))
-    options = ExportOptions()
     if secrets != "keep":
-        recording, options = without_secrets(FORMATS[form], recording, options)
-    text = written(FORMATS[form], recording, options)
+        recording, _names = redacted(recording)
+    text = written(FORMATS[form], recording, ExportOptions())
     attached = {"Content-Disposition": f'attachment; filename="{name}.{FORMATS[form].ending}"'}
     kind = "text/html" if form == "html" else "text/plain; charset=utf-8"
     return Response(text.encode("utf-8", "replace"), media_type=kind, headers=attached)

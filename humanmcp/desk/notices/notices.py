@@ -22,6 +22,7 @@ from humanmcp.desk.desk import NoticeTarget
 from humanmcp.desk.notices.notice_rules import SECTION, Detail, NoticesError, load_apprise
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import say
+from humanmcp.protocol.validation.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -59,7 +60,7 @@ class Service(NoticeTarget):
         """Send a notice with the link."""
         text = say(SECTION, "waits" if row else "try")
         if row is not None and self.rule.detail is Detail.QUESTION:
-            text = f"{sender}: {row_title(row) or row.method} {row.gist}".strip()
+            text = without_secrets(f"{sender}: {row_title(row) or row.method} {row.gist}".strip())
         link = link_to(desk, row, f"http://127.0.0.1:{desk.address.port}")
         service = load_apprise().Apprise()
         service.add(self.rule.to)

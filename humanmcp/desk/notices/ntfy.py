@@ -42,6 +42,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import OutgoingRequest
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.json.visible import left_to_right, one_line, visible
+from humanmcp.protocol.validation.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -237,7 +238,7 @@ class Phone(NoticeTarget):
             words = words_of(opened) or f"{row_title(row) or row.method} {row.gist}"
             record |= {
                 "title": one_line(sender, 160),
-                "message": _cut(words),
+                "message": _cut(without_secrets(words)),
                 "actions": self._actions(opened, link),
             }
         self.publish(record)

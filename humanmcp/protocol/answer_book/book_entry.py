@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.answer_book.placeholders import fill_text
 from humanmcp.protocol.conversation.state import declared_by
+from humanmcp.protocol.json.removed import fits
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.tables import methods
 
@@ -199,8 +200,7 @@ class BookEntry(NamedTuple):
             return True
         arguments = arguments_of(exchange)
         return all(
-            name in arguments and _same(arguments[name], value)
-            for name, value in self.where.items()
+            name in arguments and fits(value, arguments[name]) for name, value in self.where.items()
         ) and all(
             isinstance(arguments.get(name), str) and part in arguments[name]
             for name, part in self.contains.items()
@@ -212,12 +212,12 @@ class BookEntry(NamedTuple):
             return True
         state, responses = params.get("requestState"), params.get("inputResponses")
         if isinstance(self.state, bool):
-            fits = ("requestState" in params) is self.state
+            has_state = ("requestState" in params) is self.state
         else:
-            fits = self.state is None or self.state == state
+            has_state = self.state is None or fits(self.state, state)
         if isinstance(self.responses, bool):
-            return fits and ("inputResponses" in params) is self.responses
-        return fits and (self.responses is None or _holds(responses, self.responses))
+            return has_state and ("inputResponses" in params) is self.responses
+        return has_state and (self.responses is None or _holds(responses, self.responses))
 
     def _fits_kept(self, exchange: Exchange, records: Mapping[str, Mapping[str, Any]]) -> bool:
         if self.kept is None:
@@ -272,17 +272,10 @@ def _captured(template: str, exchange: Exchange) -> Mapping[str, str] | None:
     return gaps_filled(template, uri) if template and isinstance(uri, str) else None
 
 
-def _same(got: Any, wanted: Any) -> bool:  # noqa: ANN401 - any JSON value
-    """Compare as JSON does: `true` is not 1."""
-    if isinstance(got, bool) or isinstance(wanted, bool):
-        return got is wanted
-    return bool(got == wanted)
-
-
 def _holds(got: Any, wanted: Any) -> bool:  # noqa: ANN401 - any JSON value
     """Return True if a value has all wanted members, with matching values."""
     if not isinstance(wanted, dict):
-        return _same(got, wanted)
+        return fits(wanted, got)
     return isinstance(got, dict) and all(
         name in got and _holds(got[name], part) for name, part in wanted.items()
     )

@@ -17,6 +17,7 @@ from humanmcp.protocol.answer_book.placeholders import placeholders
 from humanmcp.protocol.answer_book.replay import recorded
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import as_json
+from humanmcp.protocol.json.removed import names_in
 from humanmcp.protocol.json.tree import leaves, objects_at, well_formed
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import LOG, PROGRESS, UPDATED
@@ -188,7 +189,8 @@ def _condition(recorded: Recorded) -> dict[str, Any]:
         found["inputResponses"] = True
     elif _result(recorded).get("resultType") == "input_required":
         found["inputResponses"] = False
-    if key == "resource" and "{" in recorded.name:  # a template would match other addresses, too
+    # a template would match other addresses, too, and an address with a mark none
+    if key == "resource" and ("{" in recorded.name or names_in(recorded.name)):
         found = {**found, "method": recorded.method, "where": {"uri": recorded.name}}
         del found["resource"]
         return found

@@ -21,6 +21,7 @@ from humanmcp.protocol.conversation.transcript import Direction, seen_by_client
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc, undecoded
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
+from humanmcp.protocol.json.removed import fits, names_in
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.versions import features
@@ -75,6 +76,16 @@ class Recorded:
     raw: bytes | None = None
     before: tuple[RecordedMessage, ...] = ()
     after: tuple[RecordedMessage, ...] = ()
+
+    def is_for(self, exchange: Exchange) -> bool:
+        """Return True if it has the method, and the tool, prompt or address of a request."""
+        return self.method == exchange.method and fits(self.name, exchange.name)
+
+    def has_params(self, params: Mapping[str, Any]) -> bool:
+        """Return True if its parameters are these; what was removed from them may be anything."""
+        if not names_in(self.params):
+            return self.params == comparison_key(params)
+        return fits(json.loads(self.params), json.loads(comparison_key(params)))
 
     @property
     def answered(self) -> bool:
@@ -433,23 +444,23 @@ class Replay:
     def find(self, exchange: Exchange) -> FoundAnswer | None:
         """Find the answer to a request, without marking it as used; None if there is none."""
         modern = features(exchange.version).stateless
-        asked = (exchange.method, exchange.name, modern)
         fitting = [
             recorded
             for recorded in self._answers
-            if (recorded.method, recorded.name, recorded.modern) == asked
+            if recorded.modern == modern and recorded.is_for(exchange)
         ]
         if not fitting and exchange.method == "server/discover" and not self._modern:
             return FoundAnswer(_HANDSHAKE_ONLY)
-        wanted = comparison_key(exchange.request.params)
+        params = exchange.request.params
         # each client sends its own name and capabilities here: any recorded answer fits
         introduces = methods.of(exchange.method).introduces
-        exact = [recorded for recorded in fitting if introduces or recorded.params == wanted]
+        exact = [recorded for recorded in fitting if introduces or recorded.has_params(params)]
         if exact:
             return FoundAnswer(self._next(exact) or exact[-1])
         if self._match is not Match.EXACT and (following := self._next(fitting)):
             return FoundAnswer(following, "in order")
         if self._match is Match.SIMILAR and fitting:
+            wanted = comparison_key(params)
             score, best = max(
                 ((_alike(recorded.params, wanted), recorded) for recorded in fitting),
                 key=lambda pair: pair[0],
@@ -463,17 +474,13 @@ class Replay:
 
     def find_unanswered(self, exchange: Exchange) -> Recorded | None:
         """Find the messages that a request got which was never answered, each in turn."""
-        wanted = (
-            exchange.method,
-            exchange.name,
-            comparison_key(exchange.request.params),
-        )
         return self._take(
             recorded
             for recorded in self._all
             if recorded.id
             and not recorded.answered
-            and (recorded.method, recorded.name, recorded.params) == wanted
+            and recorded.is_for(exchange)
+            and recorded.has_params(exchange.request.params)
         )
 
     def reaction(self, method: str) -> Recorded | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import grouped
+from humanmcp.protocol.json.removed import left_of
 from humanmcp.protocol.repair.reading import diagnostic
 
 if TYPE_CHECKING:
@@ -22,15 +23,19 @@ _NAMES: Final = (
     r"(?!(?:next|page|progress|continuation|cancel(?:lation)?|sync|max)[_.-]?token\b)"
     r"(?!(?:xdg|term|desktop)[_-])"
     r"(?:[A-Za-z0-9_.-]*[_.-])?(?:"
-    r"password|passwd|pwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key"
-    r"|(?:access|refresh|auth|id|bearer|session)[_-]?token|token|client[_-]?secret"
-    r"|authorization|proxy-authorization|cookie|set-cookie|credentials?|session[_-]?id|sid"
+    r"password|passwd|pwd|passphrase|passcode|secret"
+    r"|(?:api|access|private|secret|signing|encryption|master|webhook|account|subscription)[_-]?key"
+    r"|(?:access|refresh|auth|id|bearer|session)[_-]?token|token|client[_-]?secret|jwt"
+    r"|code[_-]?(?:verifier|challenge)|client[_-]?assertion"
+    r"|authorization|proxy-authorization|cookie|set-cookie|credentials?"
+    r"|(?:php|j)?sess(?:ion)?[_-]?id|sid"
     r")"
 )
 """Names of secrets, without names of the protocol and of desktop sessions."""
 _CAMEL: Final = (
-    r"[a-z][A-Za-z0-9]*(?:Password|Passphrase|Secret|ApiKey|AccessKey|PrivateKey|AccessToken"
-    r"|RefreshToken|AuthToken|IdToken|BearerToken|SessionToken|SessionId|Credentials?)"
+    r"(?!(?:[a-z]+[A-Z])?(?i:next|page|progress|continuation|cancel|sync|max)[A-Za-z]*Token\b)"
+    r"[a-z][A-Za-z0-9]*(?:Password|Passphrase|Secret|ApiKey|AccessKey|PrivateKey|SecretKey|Token"
+    r"|SessionId|Credentials?)"
 )
 _CAPITALS: Final = (
     r"[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|APIKEY|API_KEY|_PASS|_PWD)"
@@ -52,11 +57,12 @@ _SHAPES: Final = (
         rf'(?P<before>"(?P<name>{_ANY_NAME})"\s*:\s*\[\s*)'
         rf"(?P<value>{_QUOTED}(?:\s*,\s*{_QUOTED})*)"
     ),
-    # The same in a JSON string that contains JSON, as some tools return it.
+    # The same in a text that contains JSON in a string, however deep, or a dict of Python.
     (
-        rf'(?P<before>\\"(?P<name>{_ANY_NAME})\\"\s*:\s*\\")(?P<value>(?:[^"\\]|\\\\.)*)'
-        r'(?P<after>\\")'
+        rf'(?P<before>(?P<quote>\\{{1,15}}")(?P<name>{_ANY_NAME})(?P=quote)\s*:\s*(?P=quote))'
+        r"(?P<value>(?:(?!(?<!\\)(?P=quote)).)*+)(?P<after>(?P=quote))"
     ),
+    rf"(?P<before>'(?P<name>{_ANY_NAME})'\s*:\s*')(?P<value>(?:[^'\\]|\\.)*+)(?P<after>')",
     # A header or a variable as an object with a name and a value.
     (
         rf'(?P<before>"name"\s*:\s*"(?P<name>(?i:{_NAMES}))"\s*,\s*"value"\s*:\s*")'
@@ -72,8 +78,8 @@ _SHAPES: Final = (
     rf"(?P<before>(?<![\w-])--?(?P<name>(?i:{_NAMES})) )(?!-)(?P<value>[^\s\"'\\]+)",
     # A query of an address, an environment variable, a flag with its value.
     (
-        rf"(?P<before>(?<![A-Za-z0-9_.-])(?P<name>{_ANY_NAME})=)"
-        r"(?P<value>\\\"[^\"\\]*\\\"|'[^'\"\\]*'|[^\s\"'\\&;,)}\]]+)"
+        rf"(?P<before>(?<![A-Za-z0-9_.-])-{{0,2}}(?P<name>{_ANY_NAME})=)"
+        r"(?P<value>\\\"[^\"\\]*\\\"|\"[^\"\\\n]*\"|'[^'\"\\]*'|[^\s\"'\\&;,)}\]]+)"
     ),
     # Secret addresses: whoever has one has access.
     (
@@ -83,6 +89,20 @@ _SHAPES: Final = (
     (
         r"(?P<before>\b(?P<name>(?i:authorization))[\"']?\s*[:=]\s*[\"']?"
         r"(?i:bearer|basic|token|digest)\s+)(?P<value>[^\s\"'\\]+)"
+    ),
+    # A line of YAML, or a header.
+    (
+        rf"(?m)(?P<before>^[\s>-]{{0,99}}[\"']?(?P<name>{_ANY_NAME})[\"']?[ \t]*:[ \t]+[\"']?)"
+        r"(?P<value>[^\s\"'#,{}\[\]\\]++)(?=[\"']?[ \t\r]*$)"
+    ),
+    (
+        r"(?P<before>(?<!\S)(?:-u|--user|--proxy-user)[ =][\"']?[^\s:\"'\\]{1,99}:)"
+        r"(?P<value>[^\s\"'\\]+)"
+    ),
+    # A part of a form.
+    (
+        rf'(?P<before>\bname="(?P<name>{_ANY_NAME})"(?:\r?\n[^\r\n]+){{0,9}}\r?\n\r?\n)'
+        r"(?P<value>[^\r\n]+)"
     ),
     # The digit excludes text such as "password: see the manual".
     (
@@ -121,13 +141,16 @@ _SHAPES: Final = (
     ),
 )
 _IN_NAMES: Final = (
-    *("pass", "pwd", "secret", "key", "token", "auth", "cookie", "cred", "session", "sid"),
+    *("pass", "pwd", "secret", "key", "token", "auth", "cookie", "cred", "sess", "sid", "jwt"),
+    *("verifier", "challenge", "assertion"),
     *("パスワード", "暗証番号", "秘密鍵"),
 )
 """Every name contains one of these in lower case, which is faster to search than all names."""
 _FOLDER: Final = r'"?(?:[/~]|\.{1,2}/|[A-Za-z]:|\\\\)'
 """The beginning of the value of `PWD`: the working folder is not a password."""
 
+_LEFT: Final = r"""(?i)[\\"']*(?:(?:bearer|basic|token|digest)\s+|[\w.-]{1,40}=)?[\\"']*"""
+"""What may be left of a value without its marks."""
 _SHORTEST: Final = 4
 """The minimum length of a value that is also searched elsewhere, in characters."""
 _HARMLESS: Final = frozenset(
@@ -138,7 +161,7 @@ _HARMLESS: Final = frozenset(
 _MARKS: Final = (
     *("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "glpat-", "xox", "akia"),
     *("asia", "aiza", "npm_", "pypi-", "_live_", "_test_", "eyj", "bearer", "basic", "://"),
-    *("private key-----", "sig=", "signature="),
+    *("private key-----", "sig=", "signature=", "-u ", "--user", "--proxy-user"),
 )
 """Each form without a name contains one of these, in lower case."""
 _HINTS: Final = (*_IN_NAMES, *_MARKS)
@@ -175,10 +198,34 @@ def to_try(text: str) -> tuple[re.Pattern[str], ...]:
     return shapes() if any(part in small for part in _IN_NAMES) else _unnamed()
 
 
+@cache
+def _names() -> re.Pattern[str]:
+    return re.compile(rf"{_ANY_NAME}|pass|otp")
+
+
+def may_have_secrets(text: str) -> bool:
+    """Return False if no shape can match in a text."""
+    small = text.casefold()
+    return any(part in small for part in _HINTS) or "\\u" in small
+
+
+def is_secret_name(name: str) -> bool:
+    """Return True for the name of a member, a header, a variable or a flag that has a secret."""
+    return _names().fullmatch(name) is not None
+
+
 def is_secret(found: re.Match[str]) -> bool:
-    """Return True if a match is a secret, not a placeholder or the working folder."""
-    name, value = found.groupdict().get("name") or "", found["value"]
-    if value.lstrip('"').startswith("[redacted"):
+    """Return True if a match is a secret, not a mark or the working folder."""
+    left = left_of(found.string, *found.span("value"))
+    if left is not None and re.fullmatch(_LEFT, left):
+        return False
+    return is_secret_value(found.groupdict().get("name") or "", found["value"])
+
+
+def is_secret_value(name: str, value: str) -> bool:
+    """Return True if the value of such a name is a secret, not a mark or the working folder."""
+    left = left_of(value)
+    if left is not None and re.fullmatch(_LEFT, left):
         return False
     return not (name.lower() in ("pwd", "oldpwd") and (name.isupper() or re.match(_FOLDER, value)))
 

@@ -25,6 +25,7 @@ from humanmcp.inbox.contract import Action, Key, Purpose, Reply, Role
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.removed import mark_of
 from tests.browser.seats import INITIALIZE, begin, call
 from tests.support.desk_process import Desking
 from tests.support.inbox_folder import QUESTION, Room, approving, permission
@@ -216,6 +217,15 @@ def test_every_argument_of_a_question_is_in_its_notice(site: Site) -> None:
     site.ask(asks(params="and pay 100", urgency=2))
     message = site.notice()["message"]
     assert message == 'Tea or coffee?\nparams: "and pay 100"\nurgency: 2'
+
+
+def test_a_secret_of_a_question_is_not_in_its_notice(site: Site) -> None:
+    """The server of the notices belongs to somebody else; the page shows it."""
+    site.begin()
+    site.ask(asks(password="hunter22", note="curl -u me:hunter22 https://a.example"))
+    message = site.notice()["message"]
+    assert "hunter22" not in message
+    assert f'password: "{mark_of("PASSWORD")}"' in message
 
 
 def test_where_devices_reach_the_desk_the_notice_opens_it(home: Path, site: Site) -> None:

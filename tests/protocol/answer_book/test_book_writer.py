@@ -9,7 +9,11 @@ import pytest
 from humanmcp.common.toml_edit import element_text
 from humanmcp.protocol.answer_book.book_format import parse
 from humanmcp.protocol.answer_book.book_writer import CopiedBook, LeftOut, copied
+from humanmcp.protocol.answer_book.following import follow_entries
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.validation.redaction import redact_recording
 
 AT = "2026-11-20T00:00:00.000Z"
 
@@ -365,3 +369,35 @@ def test_a_rule_without_arguments_has_no_condition_of_them() -> None:
         assert rule == {"tool": "t", "text": "six"}
     (rule,) = book(client("tools/call", name="t"), result()).entries
     assert rule == {"tool": "t", "result": {}}
+
+
+def test_a_rule_whose_condition_was_removed_matches_any_value() -> None:
+    """Of an argument, of a part of one, and of an address; the rest must be the same."""
+    lines = (
+        client(
+            "tools/call", name="t", arguments={"apiKey": "first-1", "url": "https://me:pw-1@h/x"}
+        ),
+        result(content=[]),
+        client("resources/read", 2, uri="db://me:s3cret@h/x"),
+        result(2, contents=[]),
+    )
+    frames = [Frame(seq, AT, way, line.encode()) for seq, (way, line) in enumerate(lines, 1)]
+    made = copied(redact_recording(frames).frames)
+    text = "".join(element_text("rules", entry) for entry in made.entries)
+    book = parse(tomllib.loads(text))
+
+    def answers(line: tuple[Direction, str]) -> bool:
+        request = read(line[1].encode())
+        assert isinstance(request, Message)
+        return (
+            follow_entries(Exchange(1, request, "2025-11-25"), book, NegotiatedState()) is not None
+        )
+
+    def called(key: object, url: str) -> tuple[Direction, str]:
+        return client("tools/call", name="t", arguments={"apiKey": key, "url": url})
+
+    assert answers(called("other", "https://me:other@h/x"))
+    assert answers(called(5, "https://me:other@h/x"))
+    assert not answers(called("other", "https://me:other@h/y"))
+    assert answers(client("resources/read", uri="db://me:other@h/x"))
+    assert not answers(client("resources/read", uri="db://me:other@h/y"))

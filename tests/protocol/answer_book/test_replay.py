@@ -25,6 +25,7 @@ from humanmcp.protocol.conversation.transcript import (
 )
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.validation.redaction import redact_recording
 
 
 def frame(seq: int, direction: Direction, text: str, number: int = 0, note: str = "") -> Frame:
@@ -95,6 +96,25 @@ def test_what_was_not_asked_is_left_to_a_person() -> None:
     replay = Replay(recorded(WEATHER))
     assert played(replay, call(1, city="Kyoto")) is None
     assert played(replay, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}') is None
+
+
+def test_a_removed_part_of_a_request_fits_any_value() -> None:
+    """The others do not; "[redacted]" that somebody wrote is a word, and a resource has a mark."""
+    read_it = '{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"db://me:%s@h/x"}}'
+    frames = session(
+        (call(1, city="Tokyo", api_key="first-1"), said(1, "sunny")),
+        (call(2, city="[redacted]"), said(2, "rain")),
+        (read_it % "s3cret", said(3, "rows")),
+    )
+    replay = Replay(recorded(redact_recording(frames).frames))
+    assert played(replay, call(9, city="Tokyo", api_key="other")) == "replay: 2"
+    assert played(replay, call(9, city="Tokyo", api_key=5)) == "replay: 2"
+    assert played(replay, call(9, city="Kyoto", api_key="other")) is None
+    assert played(replay, call(9, city="Tokyo")) is None
+    assert played(replay, call(9, city="[redacted]")) == "replay: 4"
+    assert played(replay, call(9, city="Osaka")) is None
+    assert played(replay, read_it % "other") == "replay: 6"
+    assert played(replay, read_it.replace("db:", "x:") % "other") is None
 
 
 def test_in_order_the_next_answer_for_the_same_tool_is_given() -> None:

@@ -10,6 +10,7 @@ import pytest
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
+from humanmcp.protocol.json.removed import mark_of
 from humanmcp.protocol.tables import examples, methods, versions
 from humanmcp.protocol.validation.held import HeldMessage, judge
 from humanmcp.protocol.validation.outgoing import check_outgoing
@@ -176,8 +177,11 @@ def test_the_list_of_tools_may_name_what_it_wants() -> None:
     ("text", "secret"),
     [
         ("token=hunter22", True),
-        ("token=[redacted]", False),
-        ('"token": "[redacted: 8]"', False),
+        (f"token={mark_of('TOKEN')}", False),
+        (f'"token": "{mark_of("TOKEN")}"', False),
+        (f'"authorization": "Bearer {mark_of("TOKEN")}"', False),
+        ("token=[redacted]", True),
+        ("token=[redacted:TOKEN-0000]", True),
         ("PWD=/home/me", False),
         ("PWD=hunter22", False),
         ("pwd=hunter22", True),

@@ -5,9 +5,11 @@ from typing import Final
 
 import pytest
 
-from humanmcp.export.redact import REDACTED, Redaction, redact_recording
+from humanmcp.protocol.json.removed import mark_of, names_in
+from humanmcp.protocol.validation.redaction import Redaction, redact_recording, without_secrets
 from humanmcp.protocol.validation.secret_shapes import shapes, to_try
 from tests.export.recordings import SEED, WEATHER, answer, ask, recording, text
+from tests.support.secrets import HIDDEN, KEPT
 
 KEY = "sk-" + "a1B2" * 6
 TOKEN = "ghp_" + "Z9" * 18
@@ -15,9 +17,15 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
 
 
 def redact(text: str) -> str:
-    """Redact one text alone."""
-    redaction = Redaction()
-    return redaction.replace(text, found=redaction.find(text))
+    """Redact one text alone. Each mark is written without its name."""
+    return plain(without_secrets(text))
+
+
+def plain(text: str) -> str:
+    """Write each mark without its name."""
+    for name in names_in(text):
+        text = text.replace(mark_of(name), "[redacted]")
+    return text
 
 
 SECRETS: Final = [
@@ -64,9 +72,9 @@ SECRETS: Final = [
         '{"env":{"PGPASSWORD":"[redacted]","SMTP_PASS":"[redacted]"}}',
     ),
     ("PGPASSWORD=abc psql", "PGPASSWORD=[redacted] psql"),
-    ('{"t":"SECRET=\\"q w\\" x"}', '{"t":"SECRET=[redacted] x"}'),
+    ('{"t":"SECRET=\\"q w\\" x"}', '{"t":"SECRET=\\"[redacted]\\" x"}'),
     ("export TOKEN='q w' x", "export TOKEN=[redacted] x"),
-    ('{"authorization":["Bearer abc", "x"]}', '{"authorization":["[redacted]"]}'),
+    ('{"authorization":["Bearer abc", "x"]}', '{"authorization":["[redacted]", "[redacted]"]}'),
     ('{"auth":{"user":"me","pass":"abc"}}', '{"auth":{"user":"me","pass":"[redacted]"}}'),
     ('{"パスワード":"abc"}', '{"パスワード":"[redacted]"}'),
     ("redis://:abc@host:6379/0", "redis://:[redacted]@host:6379/0"),
@@ -122,26 +130,27 @@ def test_what_holds_no_secret_is_the_same_frame() -> None:
 def test_a_redacted_message_is_still_a_message() -> None:
     """It can be read, shown and replayed."""
     line = json.dumps({"id": 1, "result": {"secret": 'a"b\\', "n": [1.5]}})
-    assert json.loads(redact(line)) == {"id": 1, "result": {"secret": REDACTED, "n": [1.5]}}
+    assert json.loads(redact(line)) == {"id": 1, "result": {"secret": "[redacted]", "n": [1.5]}}
 
 
 def test_a_value_under_a_secret_name_is_replaced_wherever_it_stands() -> None:
-    """In results, in a JSON text that is a string, in an address, on stderr; never in a name."""
+    """Also in a name. A secret that is a word is replaced in no name and in no word of MCP."""
+    arguments = {"user": "hunter2x", "password": "hunter2", "secret": "correct"}
     recorded = recording(
-        ask(1, "tools/call", name="login", arguments={"user": "hunter2x", "password": "hunter2"}),
+        ask(1, "tools/call", name="login", arguments=arguments),
         answer(1, result=text('hunter2 fits: {"hunter2": "hunter2"}, see https://a.b/?x=hunter2')),
-        answer(2, result={"content": [], "hunter2": ["hunter2"], "type": "hunter2"}),
+        answer(2, result={"correct": ["correct"], "hunter2": ["hunter2"], "type": "correct"}),
     )
-    told = [frame.text for frame in redact_recording(recorded.frames).frames]
+    told = [plain(frame.text) for frame in redact_recording(recorded.frames).frames]
     assert "hunter2x" in told[0]
     assert '"password": "[redacted]"' in told[0]
     assert json.loads(told[1])["result"]["content"][0]["text"] == (
         '[redacted] fits: {"[redacted]": "[redacted]"}, see https://a.b/?x=[redacted]'
     )
     assert json.loads(told[2])["result"] == {
-        "content": [],
-        "hunter2": ["[redacted]"],
-        "type": "hunter2",
+        "correct": ["[redacted]"],
+        "[redacted]": ["[redacted]"],
+        "type": "correct",
     }
 
 
@@ -162,10 +171,10 @@ def test_what_can_be_run_tells_the_values_apart() -> None:
         answer(1, result=text("first-1, third-3")),
         (recording(ask(1, "x")).frames[0].direction, "Authorization: Bearer second-2"),
     )
-    redacted = redact_recording(recorded.frames, named=True)
+    redacted = redact_recording(recorded.frames)
     assert redacted.names == ("API_KEY", "API_KEY_2", "TOKEN")
-    assert "[redacted:API_KEY], [redacted:API_KEY_2]" in redacted.frames[2].text
-    assert redacted.frames[3].text == "Authorization: Bearer [redacted:TOKEN]"
+    assert f"{mark_of('API_KEY')}, {mark_of('API_KEY_2')}" in redacted.frames[2].text
+    assert redacted.frames[3].text == f"Authorization: Bearer {mark_of('TOKEN')}"
 
 
 @pytest.mark.parametrize("text", [text for text, _left in SECRETS])
@@ -182,14 +191,13 @@ def test_a_text_is_searched_again_only_where_something_was_found() -> None:
     assert not redaction.find('{"text":"hunter2, and the weather of a day", "n": [1, 2]}')
     assert not redaction.find("")
     assert redaction.find('{"password":"hunter2","text":"a = 1, b: 2"}')
-    assert redaction.replace("it is hunter2, token=abc", found=False) == (
-        "it is [redacted], token=abc"
-    )
+    left = redaction.replace("it is hunter2, token=abc", found=False)
+    assert plain(left) == "it is [redacted], token=abc"
 
 
 def test_a_secret_that_comes_to_light_behind_another_one_is_replaced() -> None:
     """The second search tries every shape: the first one has passed over this one."""
-    text = f"a secret=Authorization: Bearer {REDACTED}Authorization: Basic dXNlcjpwYXNz"
+    text = f"a secret=Authorization: Bearer {mark_of('TOKEN')}Authorization: Basic dXNlcjpwYXNz"
     assert "dXNlcjpwYXNz" not in redact(text)
 
 
@@ -197,3 +205,23 @@ def test_a_secret_that_comes_to_light_behind_another_one_is_replaced() -> None:
 def test_a_recording_that_only_nearly_has_secrets_is_looked_through_once(part: str) -> None:
     """An export of what a stranger sent took minutes where one shape began again and again."""
     assert redact(part * 20_000) == part * 20_000
+
+
+@pytest.mark.parametrize(
+    ("value", "secret"), [row[1:] for row in HIDDEN], ids=[r[0] for r in HIDDEN]
+)
+def test_no_secret_is_left_in_any_place(value: object, secret: str) -> None:
+    """Also where JSON is written with escapes; what is left is JSON, and is not changed again."""
+    for ascii_only in (True, False):
+        line = json.dumps(value, ensure_ascii=ascii_only)
+        left = without_secrets(line)
+        assert secret not in left
+        assert json.loads(left)
+        assert without_secrets(left) == left
+
+
+@pytest.mark.parametrize("value", KEPT, ids=json.dumps)
+def test_ordinary_words_are_no_secrets(value: object) -> None:
+    """`code` and `state` are of OAuth only where other names say so."""
+    line = json.dumps(value)
+    assert without_secrets(line) == line

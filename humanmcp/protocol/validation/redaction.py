@@ -1,0 +1,508 @@
+"""Replace obvious secrets in what leaves the machine: values with a telling name or shape.
+
+Everything that humanmcp writes for others passes here: recordings, exports, books, notices, lines
+for a host's log. It works on the text of a line and replaces values only, so that the rest stays as
+it was on the wire. A value with a secret name is replaced in all of the recording, because results
+often repeat it. No program knows every secret: look at a recording before you share it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, quote_plus, unquote
+
+from humanmcp.protocol.json.jsonrpc import TOKEN
+from humanmcp.protocol.json.removed import mark_of, names_in
+from humanmcp.protocol.validation.secret_shapes import (
+    is_secret,
+    is_secret_name,
+    is_secret_value,
+    is_telling,
+    may_have_secrets,
+    to_try,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeAlias
+
+    from humanmcp.protocol.conversation.transcript import Frame
+
+    Replace: TypeAlias = Callable[[str, str], str]
+    """Returns what is written instead of a value, which has a name."""
+
+_JSON: Final = json.JSONDecoder(strict=False)
+_DEEPEST: Final = 8
+"""How many texts in each other are searched: JSON in a string, an address in a query."""
+_ROUNDS: Final = 4
+"""How often a text is searched: one replacement may reveal another secret."""
+_SCHEME: Final = re.compile(r"(?i:(?P<scheme>bearer|basic|token|digest))\s+(?P<rest>\S+)")
+_HEADER: Final = re.compile(
+    r"(?i)(?:proxy-)?authorization|(?:set-)?cookie2?|(?:[\w-]*-)(?:key|token|secret|auth|id)"
+)
+"""The name of a header in a list of headers. In other lists, `token` may be a word."""
+_WORD: Final = re.compile(r"[A-Za-z$_./-]*")
+"""The name of a member, a method or a type: such a secret is not replaced where these are."""
+_STRUCTURE: Final = frozenset(
+    {"jsonrpc", "method", "type", "role", "protocolVersion", "resultType", "mimeType", "$schema"}
+    | {"level", "action"}
+)
+"""Members whose values are words of the protocol."""
+
+# -- OAuth: ordinary names that are secrets beside certain others ----------------------------------
+
+_OF_OAUTH: Final = frozenset(
+    {"code", "state", "nonce", "devicecode", "usercode", "assertion", "subjecttoken", "actortoken"}
+    | {"samlresponse", "samlrequest", "relaystate", "ticket"}
+)
+_OAUTH: Final = frozenset(
+    {"granttype", "redirecturi", "codeverifier", "codechallenge", "responsetype", "devicecode"}
+    | {"accesstoken", "samlresponse", "samlrequest"}
+)
+"""The names that say what the other names mean: those of RFC 6749, 7636, 8628 and of SAML."""
+_CALLBACK: Final = re.compile(r"(?i)callback|oauth|authori[sz]e|/cb\b|redirect")
+_PAIR: Final = r"[\w.%~\[\]-]{1,80}+=[^\s\"'<>&#\\;,)}]*+"
+_PAIRS: Final = re.compile(rf"(?<![\w.%~\[\]&=-]){_PAIR}(?:&{_PAIR})*+")
+"""A query or a form: `code=1&state=2`."""
+_COOKIES: Final = re.compile(r"(?i)(?<![\w-])(?:set-)?cookie2?:[ \t]*(?P<pairs>[^\r\n\"'\\]++)")
+_COOKIE: Final = re.compile(
+    r"(?P<before>(?:^|;)[ \t]*(?!(?i:path|domain|expires|max-age|samesite)=)"
+    r"(?P<name>[^=;\s]{1,99}+)=)(?P<value>[^;\s]++)"
+)
+_EMBEDDED: Final = re.compile(r"\{\s*\"|\[\s*[\[{\"]")
+"""The beginning of an object or an array in a text."""
+_MOST_TRIED: Final = 20
+"""How many beginnings of JSON that is not JSON are tried in one text."""
+
+
+def is_of_oauth(names: Iterable[str], address: str | None = None) -> bool:
+    """Return True if these names of one object, query or form belong to OAuth.
+
+    `address` is what stands before a query or a form, None for an object.
+    """
+    plain = {_plain(name) for name in names}
+    if not plain.isdisjoint(_OAUTH):
+        return True
+    return address is not None and (
+        plain >= {"code", "state"} or _CALLBACK.search(address) is not None
+    )
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[_-]", "", name).lower()
+
+
+# -- one text --------------------------------------------------------------------------------------
+
+
+def rewritten(text: str, replace: Replace) -> str:
+    """Return a text with each secret in it replaced. JSON stays JSON."""
+    for _ in range(_ROUNDS):
+        before, text = text, _rewritten(text, replace, 0)
+        if text == before:
+            break
+    return text
+
+
+def _rewritten(text: str, replace: Replace, depth: int) -> str:
+    if depth > _DEEPEST or not (may_have_secrets(text) or "code" in text or "state" in text):
+        return text
+    if _is_json(text):
+        return _Json(text, replace, depth).rewritten()
+    text = _spliced(
+        text,
+        {
+            start: (end, _rewritten(text[start:end], replace, depth + 1))
+            for start, end in _embedded(text)
+        },
+    )
+    if "=" in text:
+        text = _PAIRS.sub(lambda run: _query(run, replace, depth), text)
+    text = _COOKIES.sub(lambda header: _inside(header, "pairs", _cookies(header, replace)), text)
+    for shape in to_try(text):
+        text = shape.sub(lambda found: _without(found, replace), text)
+    return text
+
+
+def _inside(found: re.Match[str], group: str, instead: str) -> str:
+    """Return a match with one of its groups replaced."""
+    start, end = (at - found.start() for at in found.span(group))
+    return f"{found[0][:start]}{instead}{found[0][end:]}"
+
+
+def _without(found: re.Match[str], replace: Replace) -> str:
+    if not found["value"] or not is_secret(found):
+        return found[0]
+    parts = found.groupdict()
+    value = found["value"]
+    mark = replace(_values(value)[0], parts.get("name") or "KEY")
+    if parts.get("number") or value.startswith('"'):
+        mark = f'"{mark}"'
+    return _inside(found, "value", mark)
+
+
+def _cookies(header: re.Match[str], replace: Replace) -> str:
+    return _COOKIE.sub(
+        lambda one: _without(one, lambda value, _name: replace(value, "COOKIE")), header["pairs"]
+    )
+
+
+def _query(run: re.Match[str], replace: Replace, depth: int) -> str:
+    """Rewrite the parameters of a query or form: those of OAuth, and addresses in values."""
+    pairs = [pair.partition("=") for pair in run[0].split("&")]
+    before = run.string[max(0, run.start() - 300) : run.start()]
+    address = re.split(r"[\s\"'<>]", before)[-1]
+    oauth = is_of_oauth((name for name, _, _ in pairs), address)
+
+    def one(name: str, value: str) -> str:
+        is_own = is_secret_name(name) or (oauth and _plain(name) in _OF_OAUTH)
+        if value and is_own and is_secret_value(name, value):
+            return replace(value, name)
+        if "%3D" in value or "%3d" in value:
+            inner = unquote(value)
+            without = _rewritten(inner, replace, depth + 1)
+            return value if without == inner else quote(without, safe="")
+        return value
+
+    return "&".join(f"{name}{equals}{one(name, value)}" for name, equals, value in pairs)
+
+
+# -- JSON ------------------------------------------------------------------------------------------
+
+
+def _is_json(text: str) -> bool:
+    """Return True for an object or an array."""
+    if not re.match(r"\s*[\[{]", text):
+        return False
+    try:
+        _JSON.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _embedded(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of the objects and arrays in a text: in prose, or in an event stream."""
+    at, failed = 0, 0
+    while failed < _MOST_TRIED and (found := _EMBEDDED.search(text, at)) is not None:
+        try:
+            _, at = _JSON.raw_decode(text, found.start())
+        except (ValueError, RecursionError):
+            failed += 1
+            at = found.end()
+        else:
+            yield found.start(), at
+
+
+@dataclass(slots=True)
+class _Open:
+    """An object or array that is not read to its end; `owner` is the name of the member it is."""
+
+    is_object: bool
+    owner: str
+    name: str = ""
+    parts: list[tuple[str, re.Match[str] | None]] = field(default_factory=list)
+    """Each member or item: its name, and the token of a string, number or word."""
+
+
+class _Json:
+    """A JSON text, rewritten token by token: what is not replaced stays as it was written."""
+
+    def __init__(self, text: str, replace: Replace, depth: int) -> None:
+        self._text = text
+        self._replace = replace
+        self._depth = depth
+        self._instead: dict[int, tuple[int, str]] = {}
+        """From the place of a token to its end and what is written there."""
+
+    def rewritten(self) -> str:
+        opened = [_Open(is_object=False, owner="")]
+        for token in TOKEN.finditer(self._text):
+            top = opened[-1]
+            match token.lastgroup:
+                case "opens":
+                    opened.append(_Open(token[0] == "{", top.name or top.owner))
+                    top.parts.append((top.name, None))
+                    top.name = ""
+                case "closes":
+                    self._close(opened.pop())
+                case "string" if top.is_object and _COLON.match(self._text, token.end()):
+                    top.name = _decoded(token[0]) or " "
+                case "string" | "word":
+                    top.parts.append((top.name, token))
+                    top.name = ""
+                case _:
+                    pass
+        return _spliced(self._text, self._instead)
+
+    def _close(self, container: _Open) -> None:
+        for name, token in self._named(container):
+            if token is None:
+                continue
+            value = _decoded(token[0])
+            if name and value and self._is_value(name, token, value):
+                instead = self._replace(value, name)
+            elif token.lastgroup == "string":
+                instead = _rewritten(value, self._replace, self._depth + 1)
+            else:
+                continue
+            if instead != value:
+                self._instead[token.start()] = token.end(), _literal(instead)
+
+    @staticmethod
+    def _is_value(name: str, token: re.Match[str], value: str) -> bool:
+        is_word = token.lastgroup == "word"
+        if is_word and (name == "pass" or value in ("true", "false", "null")):
+            return False
+        return is_secret_value(name, value)
+
+    @staticmethod
+    def _named(container: _Open) -> Iterator[tuple[str, re.Match[str] | None]]:
+        """Yield each token with the name that makes it a secret, "" for none."""
+        if container.is_object:
+            texts = {name: _decoded(token[0]) for name, token in container.parts if token}
+            pair = texts.get("name") or texts.get("key") or texts.get("header") or ""
+            oauth = is_of_oauth(name for name, _ in container.parts)
+            in_cookies = re.fullmatch(r"(?i)cookies?", container.owner) is not None
+            for name, token in container.parts:
+                is_own = is_secret_name(name) or in_cookies
+                is_own = is_own or (oauth and _plain(name) in _OF_OAUTH)
+                is_pair = name.lower() in ("value", "values") and is_secret_name(pair)
+                yield (name if is_own else pair if is_pair else ""), token
+            return
+        of_secret = is_secret_name(container.owner)
+        before = ""
+        for _, token in container.parts:
+            value = _decoded(token[0]) if token and token.lastgroup == "string" else ""
+            is_flag = before.startswith("-") and is_secret_name(before.lstrip("-"))
+            is_flag = is_flag and not value.startswith("-")
+            is_header = _HEADER.fullmatch(before) is not None and is_secret_name(before)
+            is_header = is_header and _WORD.fullmatch(value) is None
+            named = before.lstrip("-") if is_flag or is_header else ""
+            yield (container.owner if of_secret else named), token
+            before = value
+
+
+def _decoded(literal: str) -> str:
+    if not literal.startswith('"'):
+        return literal
+    text: str = _JSON.decode(literal)
+    return text
+
+
+def _literal(text: str) -> str:
+    """Write a JSON string; what UTF-8 cannot hold stays an escape."""
+    plain = json.dumps(text, ensure_ascii=False)
+    return plain if plain.isascii() or _is_well_formed(plain) else json.dumps(text)
+
+
+def _is_well_formed(text: str) -> bool:
+    return re.search("[\ud800-\udfff]", text) is None
+
+
+def _spliced(text: str, instead: dict[int, tuple[int, str]]) -> str:
+    parts, at = [], 0
+    for start in sorted(instead):
+        end, part = instead[start]
+        parts += [text[at:start], part]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+# -- a recording -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """Frames without their secrets. `names` has one name for each value that was replaced."""
+
+    frames: tuple[Frame, ...]
+    names: tuple[str, ...]
+
+
+class Redaction:
+    """The secrets of one recording: found in all of it first, then replaced in all of it."""
+
+    def __init__(self) -> None:
+        """Begin with none found."""
+        self._names: dict[str, str] = {}
+        """From each value that was found to its name; names are never given twice."""
+        self._reserved: set[str] = set()
+        """The names of the marks that were there before."""
+        self._used: set[str] = set()
+        self._spread: re.Pattern[str] | None = None
+        self._spellings: dict[str, str] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for each value that was replaced: `PASSWORD`, `TOKEN_2`."""
+        return tuple(sorted(self._used))
+
+    def reserve(self, text: str) -> None:
+        """Give no secret the name of a mark that a text has already."""
+        self._reserved.update(names_in(text))
+
+    def find(self, text: str) -> bool:
+        """Collect the secrets of a text. Return True if there are any."""
+        count = len(self._names)
+        without = rewritten(text, self._remember)
+        if len(self._names) > count:
+            self._spread = None
+        return without != text
+
+    def _remember(self, value: str, name: str) -> str:
+        for one in (value, *_parts_of(value)):
+            if one not in self._names:
+                self._names[one] = self._free(name)
+        return mark_of(self._names[value])
+
+    def _free(self, name: str) -> str:
+        """Turn the name of a member into a free name of an environment variable."""
+        plain = re.sub(r"[^A-Z0-9]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper())
+        plain = plain.strip("_")[:_LONGEST_NAME] or "SECRET"
+        taken, count, free = {*self._names.values(), *self._reserved}, 1, plain
+        while free in taken:
+            count += 1
+            free = f"{plain}_{count}"
+        return free
+
+    def replace(self, text: str, *, found: bool) -> str:
+        """Return the text without its secrets; `found` is what `find` returned for it."""
+        if found:
+            text = rewritten(text, self._mark)
+        return self._without_repeats(text)
+
+    def redact(self, text: str) -> str:
+        """Return a text without its secrets, and those of the texts before."""
+        self.reserve(text)
+        return self.replace(text, found=self.find(text))
+
+    def redact_frames(self, frames: Iterable[Frame]) -> tuple[Frame, ...]:
+        """Return frames without their secrets, and those of the frames before."""
+        frames = tuple(frames)
+        for frame in frames:
+            self.reserve(frame.text)
+        found = [(self.find(frame.text), self.find(frame.note)) for frame in frames]
+        return tuple(
+            _redact_frame(frame, self, in_text=in_text, in_note=in_note)
+            for frame, (in_text, in_note) in zip(frames, found, strict=True)
+        )
+
+    def _mark(self, value: str, name: str) -> str:
+        self._remember(value, name)
+        self._used.add(self._names[value])
+        return mark_of(self._names[value])
+
+    # -- the same value elsewhere ----------------------------------------------------------------
+
+    def _without_repeats(self, text: str) -> str:
+        pattern = self._pattern()
+        if pattern is None or (pattern.search(text) is None and "\\" not in text):
+            return text
+        if not _is_json(text):
+            return pattern.sub(self._repeat, text)
+        instead: dict[int, tuple[int, str]] = {}
+        key = ""
+        for token in TOKEN.finditer(text):
+            value = _decoded(token[0]) if token.lastgroup == "string" else token[0]
+            left = value
+            if token.lastgroup == "string":
+                is_key = _COLON.match(text, token.end()) is not None
+                kept = _WORD.fullmatch(value) if is_key or key in _STRUCTURE else None
+                left = value if kept else pattern.sub(self._repeat, value)
+                key = value if is_key else ""
+            elif token.lastgroup == "word" and len(value) >= _LONG_NUMBER:
+                left = pattern.sub(self._repeat, value)
+            if left != value:
+                instead[token.start()] = token.end(), _literal(left)
+        return _spliced(text, instead)
+
+    def _pattern(self) -> re.Pattern[str] | None:
+        """Return a pattern of every spelling of every value, the longest first."""
+        if self._spread is None:
+            self._spellings = {
+                spelling: value
+                for value in self._names
+                if is_telling(value)
+                for spelling in _spelt(value)
+            }
+            if not self._spellings:
+                return None
+            each = "|".join(map(re.escape, sorted(self._spellings, key=len, reverse=True)))
+            self._spread = re.compile(rf"(?<![A-Za-z0-9])(?:{each})(?![A-Za-z0-9])")
+        return self._spread
+
+    def _repeat(self, found: re.Match[str]) -> str:
+        name = self._names[self._spellings[found[0]]]
+        self._used.add(name)
+        return mark_of(name)
+
+
+_COLON: Final = re.compile(r"\s*:")
+_LONGEST_NAME: Final = 40
+_LONG_NUMBER: Final = 6
+"""The digits of a number that is replaced because a secret is the same."""
+
+
+def _values(text: str) -> list[str]:
+    """Return the texts in a value that is written in another text: each item of a list."""
+    try:
+        read = _JSON.decode(f"[{text}]") if text.startswith('"') else [text]
+    except ValueError:
+        read = [text]
+    return [re.sub(r'^\\"|\\"$', "", str(part)).strip("'") for part in read]
+
+
+def _parts_of(value: str) -> Iterator[str]:
+    """Yield what is secret alone: a token without its scheme, a password, a decoded value."""
+    if "%" in value and (plain := unquote(value)) != value:
+        yield plain
+    if (found := _SCHEME.fullmatch(value)) is None:
+        return
+    yield found["rest"]
+    if found["scheme"].lower() == "basic":
+        yield from _password(found["rest"])
+
+
+def _password(encoded: str) -> Iterator[str]:
+    from binascii import Error, a2b_base64  # noqa: PLC0415 - seldom needed
+
+    try:
+        _user, _, password = a2b_base64(encoded).decode().partition(":")
+    except (Error, ValueError):
+        return
+    if password:
+        yield password
+
+
+def _spelt(value: str) -> Iterator[str]:
+    """Yield the spellings of a value: plain, inside a JSON string, and in an address."""
+    yield value
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield quote(value, errors="replace")
+    yield quote(value, safe="", errors="replace")
+    yield quote_plus(value, errors="replace")
+
+
+def redact_recording(frames: Iterable[Frame]) -> Redacted:
+    """Replace every obvious secret of a recording, also where its value is repeated."""
+    redaction = Redaction()
+    redacted = redaction.redact_frames(frames)
+    return Redacted(redacted, redaction.names)
+
+
+def _redact_frame(frame: Frame, redaction: Redaction, *, in_text: bool, in_note: bool) -> Frame:
+    text = redaction.replace(frame.text, found=in_text)
+    note = redaction.replace(frame.note, found=in_note)
+    if (text, note) == (frame.text, frame.note):
+        return frame
+    return frame._replace(raw=text.encode("utf-8", "replace"), note=note)
+
+
+def without_secrets(text: str) -> str:
+    """Return one text without its secrets: a notice, a line for a log."""
+    return Redaction().redact(text)
