@@ -401,7 +401,25 @@ def _hosts() -> Iterator[str]:
         "| host | hook | version | source |",
         "| --- | --- | --- | --- |",
         *(_prompts_of(host) for host in HOSTS if host.prompts),
+        "",
+        "## Files",
+        "",
+        "Where each host has its servers on Linux. Of several places, the first one counts whose",
+        "variable is set. Where variables were measured, `humanmcp/setup/hosts.toml` says so.",
+        "",
+        "| host | files |",
+        "| --- | --- |",
+        *(f"| {host.label} | {', '.join(map(_as_code, _files_of(host)))} |" for host in HOSTS),
     )
+
+
+def _files_of(host: Host) -> Iterator[str]:
+    for places in filter(None, (host.places, host.user_places)):
+        yield from places[""]
+
+
+def _as_code(text: str) -> str:
+    return f"`{text}`"
 
 
 def _prompts_of(host: Host) -> str:

@@ -129,11 +129,14 @@ def take_item(text: str, path: Sequence[str], at: int) -> str:
 
 
 def span_of(text: str, path: Sequence[str]) -> tuple[int, int] | None:
-    """Return where the value of the member at `path` begins and ends; None if it is not there."""
+    """Return where the value at `path` begins and ends; None if it is not there.
+
+    An item of a list is named by its place.
+    """
     clear = plain(text)
     span = _whole(clear)
     for name in path:
-        found = _last(_members(clear, span[0]), name)
+        found = _last(_parts(clear, span[0]), name)
         if found is None:
             return None
         span = found.value, found.end
@@ -218,7 +221,7 @@ def _members(clear: str, start: int) -> list[_Member]:
 
 def _parts(clear: str, start: int) -> list[_Member]:
     """Return the members of an object, or the items of a list, named by their place in it."""
-    if clear[start] != "[":
+    if clear[start : start + 1] != "[":
         return _members(clear, start)
     spans = enumerate(item_spans(clear, start))
     return [_Member(str(at), first, first, last) for at, (first, last) in spans]

@@ -47,7 +47,6 @@ from humanmcp.setup.hosts import (
     Host,
     HostEntry,
     command_for,
-    filled_in,
     manner_for,
     passed_on,
     place,
@@ -73,6 +72,8 @@ class Wanted(HostEntry):
     """An entry for a host's file. `manner` are the flags that choose who answers the handshake."""
 
     manner: tuple[str, ...] = ()
+    hooks: HostHooks | None = None
+    """The hooks of the host, where the person asks about them."""
     hook: tuple[Path, Mapping[str, Any], str] | None = None
     """The file of the host's hooks, the items that bring its permission prompts to us, and what a
     new file starts with."""
@@ -168,6 +169,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
         url=arguments.http,
         manner=("http",) if arguments.http else handshake,
         prompts_to=host.prompts_to.format(name=arguments.name) if arguments.approvals else "",
+        hooks=hooks if arguments.approvals else None,
         hook=hook,
         hook_wait=hook_wait,
     )
@@ -177,7 +179,7 @@ def _hook(
     host: Host, hooks: HostHooks, given: Mapping[str, Any], seconds: int
 ) -> tuple[Path, dict[str, Any], str]:
     """Return the file of a host's hooks, our items, and what a new file starts with."""
-    path = filled_in(hooks.place, Path.home(), os.environ, Path.cwd())
+    path = hooks.path
     passed = {name: one for name, one in given.items() if name in ("home", "inbox", "lang")}
     server = command_for(passed, ())
     command = hook_command(host.name, server, seconds)
@@ -241,15 +243,42 @@ def _state(wanted: Wanted) -> tuple[int, str]:
 
 
 def _write(wanted: Wanted, *, as_json: bool) -> int:
+    items = wanted.hook[1] if wanted.hook is not None else {}
     try:
+        _with_hook(wanted, items)  # what cannot be done with it stops before anything is written
         files = with_more_tries(partial(_changed, wanted))
-        hook = _change_hook(wanted, wanted.hook[1]) if wanted.hook is not None else ""
     except ConfigFileError as error:
         return _refused(wanted, error, as_json=as_json)
+    hook, why = "", None
+    try:
+        hook = _change_hook(wanted, items)
+    except ConfigFileError as error:
+        why = error
     if _is_told(wanted, files, ("written", "unchanged"), hook, as_json=as_json):
-        to_stderr(wanted.sentence("answer"))
-        _say_waiting(wanted)
-    return 0
+        if why is None and wanted.hooks is not None:
+            _say_what_now(wanted, wanted.hooks)
+        elif why is None:
+            to_stderr(wanted.sentence("answer"))
+            _say_waiting(wanted)
+    if why is not None:
+        to_stderr(Painted(why.sentence(), "yellow"))
+    return REFUSED if why is not None else 0
+
+
+def _say_what_now(wanted: Wanted, hooks: HostHooks) -> None:
+    """Print what brings the permission prompts to the inbox, and what they do not ask about."""
+    if not _is_off(wanted, hooks):
+        to_stderr(wanted.sentence("hook next", label=wanted.host.label))
+    to_stderr(wanted.sentence(f"gate {wanted.host.name}", seconds=hook_limit(wanted.hook_wait)))
+
+
+def _is_off(wanted: Wanted, hooks: HostHooks) -> bool:
+    """Print what switches the hooks of the host off. Return True if anything does."""
+    off = hooks.switched_off()
+    if off is not None:
+        told = wanted.sentence("hook off", label=wanted.host.label, **off._asdict())
+        to_stderr(Painted(told, "yellow"))
+    return off is not None
 
 
 def _is_told(
@@ -272,7 +301,10 @@ def _is_told(
         to_stderr(Painted(said, "green"))
         if after.text.startswith(jsonc.BOM):
             to_stderr(Painted(wanted.sentence("bom", path=wanted.path), "yellow"))
-        tell_what_now(wanted.host, kept)
+        if kept is not None:
+            to_stderr(wanted.sentence("backup", backup=kept))
+        if wanted.hooks is None or codes[0] != "written":  # else it is said with what comes then
+            to_stderr(wanted.sentence("restart", label=wanted.host.label))
     if hook:
         to_stderr(Painted(hook, "green"))
     return True
@@ -305,7 +337,7 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
     if wanted.host.format is Format.YAML:
         raise ConfigFileError("no yaml")
     # The hook first: a host whose hook is there and cannot be started may refuse every tool.
-    hook = _change_hook(wanted, {}) if wanted.hook is not None else ""
+    hook = _change_hook(wanted, {})
     files = with_more_tries(partial(_taken_out, wanted))
     done = "removed" if files[1].text else "deleted"
     _is_told(wanted, files, (done, "absent"), hook, as_json=as_json)
@@ -322,27 +354,42 @@ def _taken_out(wanted: Wanted) -> tuple[ConfigFile, ConfigFile, Path | None]:
     return before, after, after.write()
 
 
+def _with_hook(wanted: Wanted, items: Mapping[str, Any]) -> ConfigFile | None:
+    """Return the file of the hooks with exactly these items of ours; None if it has them already.
+
+    Raises:
+        ConfigFileError: it is not understood, or other things are where hooks should be.
+    """
+    if wanted.hook is None:
+        return None
+    path, _, new = wanted.hook
+    file = ConfigFile.read(dataclasses.replace(wanted.host, format=Format.JSONC), path)
+    after = hooked(file, items, new)
+    return None if after.text == file.text else after
+
+
 def _change_hook(wanted: Wanted, items: Mapping[str, Any]) -> str:
     """Have exactly these items of ours in the file of the hooks. Return what to say, or ""."""
-    path, _, new = wanted.hook or (wanted.path, {}, "")
-    host = dataclasses.replace(wanted.host, format=Format.JSONC)
+    if wanted.hook is None:
+        return ""
 
     def change() -> str:
-        file = ConfigFile.read(host, path)
-        after = hooked(file, items, new)
-        if after.text == file.text:
-            return "hook unchanged" if items else ""
+        after = _with_hook(wanted, items)
+        if after is None:
+            return "hook unchanged" if items else "hook absent"
         after.write()
         return "hook written" if items else "hook removed"
 
     code = with_more_tries(change)
-    return wanted.sentence(code, path=path) if code else ""
+    is_asked = wanted.hooks is not None or code == "hook removed"
+    return wanted.sentence(code, path=wanted.hook[0]) if is_asked else ""
 
 
 def _say_waiting(wanted: Wanted) -> None:
     to_stderr(wanted.sentence(f"opens {' '.join(wanted.manner) or 'files'}", url=wanted.url))
     to_stderr(wanted.sentence(wanted.host.waiting))
-    if wanted.hook is not None:
+    if wanted.hook is not None and wanted.hooks is not None:
+        _is_off(wanted, wanted.hooks)
         seconds = hook_limit(wanted.hook_wait)
         to_stderr(wanted.sentence(f"gate {wanted.host.name}", seconds=seconds))
     if wanted.prompts_to:

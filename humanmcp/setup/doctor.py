@@ -6,54 +6,67 @@ import contextlib
 import dataclasses
 import enum
 import importlib.util
+import itertools
 import os
-import shlex
 import shutil
 import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common.book_file import BookFileError, read_book
-from humanmcp.common.child import ChildCommand, ChildTransport, StartError
+from humanmcp.common.child import ChildCommand, ChildTransport, StartError, environment
 from humanmcp.common.jsonc import BOM
-from humanmcp.common.settings import add_flags, book_path, home_folder
+from humanmcp.common.parsing import Parser
+from humanmcp.common.settings import PREFIX, Settings, add_flags, book_path, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.host.client.callbacks import ClientObserver, Nobody
 from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import SessionStart
+from humanmcp.host.client.handshake import Identity, SessionStart
+from humanmcp.inbox import open_inbox
 from humanmcp.inbox.life_lock import is_held
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, StopError, in_language
 from humanmcp.protocol.conversation.exchange import ResponseArrived, UnreadableArrived
 from humanmcp.protocol.json.visible import one_line
+from humanmcp.server import serve
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
-from humanmcp.setup.hook_entries import HOOKS, hook_facts, is_our_plugin, our_hooks, plugin_facts
+from humanmcp.setup.hook_entries import (
+    HOOKS,
+    hook_facts,
+    is_our_plugin,
+    our_hooks,
+    plugin_facts,
+    words_of,
+)
 from humanmcp.setup.hosts import (
     BY_NAME,
     HOSTS,
+    PASSED_ON,
     Format,
     Host,
+    as_ours,
+    as_plain,
     command_in,
     filled_in,
+    given_to_humanmcp,
     place,
+    starter,
     starts_humanmcp,
     url_in,
 )
-from humanmcp.setup.wrap import is_wrapped
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from humanmcp.common.parsing import Parser
-    from humanmcp.common.settings import Settings
     from humanmcp.protocol.conversation.exchange import Event
 
 OLDEST_PYTHON: Final = (3, 11)
@@ -245,8 +258,11 @@ def check_desk(settings: Settings) -> Iterator[Finding]:
         yield ok("desk none")
 
 
+_SERVE: Final = "serve"
+NOTHING: Final[Mapping[str, str]] = {}
 LONGEST: Final = 20.0
 """Seconds for all answers together."""
+_LOOK_EVERY: Final = 0.05
 
 
 class Trial(ClientObserver):
@@ -257,6 +273,8 @@ class Trial(ClientObserver):
         self.first_answer: float | None = None
         self.exit_time: float | None = None
         self.status: int | None = None
+        self.asks_a_person = False
+        """Whether the first request came into the inbox instead."""
         self.stray: list[str] = []
         """Lines on stdout that are no JSON-RPC message."""
         self.stderr = ""
@@ -273,46 +291,117 @@ class Trial(ClientObserver):
     def stderr_line(self, line: bytes) -> None:
         self.stderr += line.decode("utf-8", "replace") + "\n"
 
+    @property
+    def why(self) -> object:
+        """Why no answer came: a reason, or what the server wrote to stderr."""
+        return self.failure or one_line(self.stderr.strip(), 300) or "-"
 
-def run_trial(starter: tuple[str, ...] = ()) -> Trial:
-    """Start the server, say hello, ping it, close its stdin and wait for its end.
 
-    `starter` are the words that start it; without them it is this installation's. It writes to a
-    folder of its own, whatever they say.
+def run_trial(
+    words: Sequence[str],
+    folders: Sequence[str],
+    variables: Mapping[str, str] = NOTHING,
+    host: str = "",
+) -> Trial:
+    """Start a server as a host does, say hello, ping it, close its stdin and wait for its end.
+
+    `words` must be those of this installation: see `_folders_of`. It starts in an empty folder,
+    where these `folders` of its flags are, too. `host` is the name that the host says to it, ""
+    if that is unknown. A person who answers the handshake is not waited for.
     """
     with tempfile.TemporaryDirectory(prefix="humanmcp-doctor-") as scratch:
-        starter = starter or (sys.executable, "-m", "humanmcp", "serve")
-        end = starter.index("--") if "--" in starter else len(starter)
-        own = ("--auto", "--home", scratch, "--files", str(Path(scratch, "files")))
-        words = (*starter[:end], *own, *starter[end:])
         trial = Trial()
+        own = [word for name in folders for word in (f"--{name}", str(Path(scratch, name)))]
         try:
-            transport = ChildTransport(ChildCommand(words, folder=scratch))
+            transport = ChildTransport(ChildCommand((*words, *own), variables, scratch))
         except StartError as error:
             trial.failure = error.fillings["why"]
             return trial
-        client = Client(transport, Nobody(), observers=(trial,), timeout=LONGEST)
+        own_name = Identity(name=host) if host else Identity()
+        client = Client(transport, Nobody(), identity=own_name, observers=(trial,), timeout=LONGEST)
+        opening = threading.Thread(target=_open, args=(client, trial), daemon=True)
+        opening.start()
         try:
-            with contextlib.suppress(StopError):  # what came says what is wrong
-                client.open(SessionStart.HANDSHAKE)
-                client.timeout -= time.monotonic() - trial.began
-                client.request("ping")
+            while opening.is_alive() and not trial.asks_a_person:
+                opening.join(_LOOK_EVERY)
+                home = Path(scratch, "home")
+                trial.asks_a_person = trial.first_answer is None and _is_asked(home)
         finally:
             closing = time.monotonic()
             client.close()
         trial.exit_time = time.monotonic() - closing
         trial.status = transport.process.returncode
+        opening.join()
     return trial
 
 
-_SERVE: Final = "serve"
-_UNTRIED: Final = ("--http", "--inbox", "--notify", "--open", "--replay")
-"""Flags that reach out of the folder of a trial: an address, a database, a command, a browser."""
+def _open(client: Client, trial: Trial) -> None:
+    with contextlib.suppress(StopError):  # what came says what is wrong
+        client.open(SessionStart.HANDSHAKE)
+        client.timeout -= time.monotonic() - trial.began
+        client.request("ping")
+
+
+def _is_asked(home: Path) -> bool:
+    """Return True if a request waits in an inbox."""
+    inbox = open_inbox(home, "") if home.is_dir() else None
+    return inbox is not None and any(inbox.items(one.name) for one in inbox.sessions())
+
+
+_HARMLESS: Final = frozenset(
+    {"home", "files", "book", "title", "versions", "client_limit", "lang", "by_hand", "auto"}
+    | {"handshake", "approvals", "no_progress", "match"}
+)
+"""The flags of `serve` that reach out of the folder of a trial in no way."""
+_VARIABLES: Final = frozenset(PREFIX + name.upper() for name in PASSED_ON if name != "notify")
+_PLACES: Final = ("cwd", "envFile")
+"""The members of an entry that say in what folder and with what variables it starts."""
+
+
+class _NotTriedError(Exception):
+    """An entry is not started to try it. The code of the sentence says why."""
+
+
+class _QuietParser(Parser):
+    """Raises what is wrong with a command line, and prints nothing."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+    def print_help(self, _file: object = None) -> None:
+        raise ValueError("--help")
+
+
+def _folders_of(given: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Return which folders of an entry's server a trial replaces, by the names of their flags.
+
+    A command line that is not valid gets none: it is started as it is, and says what is wrong.
+
+    Raises:
+        _NotTriedError: it starts more than a server, or reaches further than these folders.
+    """
+    command, *flags = given or [_SERVE]
+    if command != _SERVE:
+        raise _NotTriedError("host tap")
+    parser = _QuietParser(prog=f"humanmcp {_SERVE}")
+    serve.add_arguments(parser)
+    try:
+        chosen = vars(parser.parse_args(flags))
+    except ValueError:
+        return ()
+    usual = vars(parser.parse_args([]))
+    reaching = chosen.keys() - _HARMLESS - {"server"}
+    if any(chosen[name] != usual[name] for name in reaching) or variables.keys() - _VARIABLES:
+        raise _NotTriedError("host reaches")
+    if chosen["server"]:
+        return ()
+    has_files = chosen["files"] or variables.get(PREFIX + "FILES")
+    return ("home", "files") if has_files else ("home",)
 
 
 def check_hosts() -> Iterator[Finding]:
     """Check the hosts of this machine: whether the command of an entry exists and answers."""
-    started: dict[tuple[str, ...], Trial] = {}
+    started: dict[object, Trial] = {}
     files = list(configurations())
     mentioned = False
     for host in HOSTS:
@@ -334,13 +423,14 @@ def check_hosts() -> Iterator[Finding]:
 
 HOOK_WITHIN: Final = 5.0
 """Seconds within which a hook must have ended that has nothing to ask."""
+_HOOK_FLAGS: Final = frozenset({"--host", "--event", "--limit", "--home", "--book", "--lang"})
+"""The flags of a hook that reach out of the folder of a trial in no way."""
 
 
 def check_hooks() -> Iterator[Finding]:
     """Check the hooks for permission prompts: whether each starts, and gives up before its host."""
     for name, hooks in HOOKS.items():
-        path = filled_in(hooks.place, Path.home(), os.environ, Path.cwd())
-        host = dataclasses.replace(BY_NAME[name], format=Format.JSONC)
+        host, path = dataclasses.replace(BY_NAME[name], format=Format.JSONC), hooks.path
         about = {"label": host.label, "path": path, "host": name}
         try:
             file = ConfigFile.read(host, path)
@@ -351,34 +441,58 @@ def check_hooks() -> Iterator[Finding]:
         if not (our_hooks(content) or (hooks.plugin and is_our_plugin(file.text))):
             continue
         facts = plugin_facts(file.text) if hooks.plugin else hook_facts(content, hooks)
-        if facts is None or facts.limit >= facts.wait:
+        words = words_of(facts.command) if facts else ()
+        if facts is None:
+            yield problem("hook part", **about)
+        elif not facts.limit < facts.wait:
             yield problem("hook limit", **about)
-        elif why := _cannot_start(facts.command):
+        elif (off := hooks.switched_off()) is not None:
+            yield problem("hook off", **about, file=off.path, member=off.member, value=off.value)
+        elif not _is_harmless(as_ours(words)):
+            yield warning("hook other", **about, command=facts.command)
+        elif why := _cannot_start(as_ours(words)):
             yield problem("hook silent", **about, why=why)
         else:
             code = "hook trust" if name == "codex" else "hook"
             yield ok(code, **about, limit=f"{facts.limit:g}")
+            yield from _check_home_of(words)
 
 
-def _cannot_start(command: str) -> str:
+def _is_harmless(words: Sequence[str]) -> bool:
+    """Return True for a hook of this installation that only looks into an inbox folder."""
+    flags = {word.partition("=")[0] for word in words if word.startswith("--")}
+    is_redirected = any(word and not word.strip("<>|&") for word in words)
+    return bool(words) and flags <= _HOOK_FLAGS and not is_redirected
+
+
+def _cannot_start(words: Sequence[str]) -> str:
     """Run a hook on the end of a session that it does not know. Return why that fails, or ""."""
-    words = shlex.split(command, posix=sys.platform != "win32")
-    words = [word.strip('"') for word in words]
-    if Path(words[0]).stem != "humanmcp" and words[1:3] != ["-m", "humanmcp"]:
-        return command  # something else is started before it
-    try:
-        ran = subprocess.run(  # noqa: S603 - what the host starts as well, and nothing but humanmcp
-            words,
-            input=b'{"hook_event_name": "Stop"}',
-            capture_output=True,
-            timeout=HOOK_WITHIN,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
+    with tempfile.TemporaryDirectory(prefix="humanmcp-doctor-") as scratch:
+        try:
+            ran = subprocess.run(  # noqa: S603 - a command of this installation
+                [*words, "--home", str(Path(scratch, "home"))],
+                input=b'{"hook_event_name": "Stop"}',
+                capture_output=True,
+                timeout=HOOK_WITHIN,
+                check=False,
+                cwd=scratch,
+                env=environment({}),
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
     is_right = ran.returncode == 0 and not ran.stdout
     told = ran.stderr.decode("utf-8", "replace").strip()
     return "" if is_right else one_line(told, 300) or str(ran.returncode)
+
+
+def _check_home_of(words: Sequence[str]) -> Iterator[Finding]:
+    """Report what is wrong with the inbox folder of a command, which its trial did not use."""
+    after = dict(itertools.pairwise((*words, "")))
+    given = [word.removeprefix("--home=") for word in words if word.startswith("--home=")]
+    for home in [*given, after.get("--home", "")]:
+        for finding in check_home(Settings(home=home)) if home else ():
+            if finding.level is Level.PROBLEM:
+                yield finding
 
 
 def _is_installed(host: Host) -> bool:
@@ -393,14 +507,14 @@ def _has_plugin(host: Host) -> bool:
     """Return True if a host has installed the plugin of humanmcp."""
     if not host.plugin:
         return False
-    below, text = host.plugin
+    path = filled_in(host.plugin, Path.home(), os.environ, Path.cwd())
     try:
-        return text in (Path.home() / below).read_text("utf-8")
+        return host.plugin_name in path.read_text("utf-8")
     except (OSError, ValueError):
         return False
 
 
-def _in_file(host: Host, path: Path, started: dict[tuple[str, ...], Trial]) -> Iterator[Finding]:
+def _in_file(host: Host, path: Path, started: dict[object, Trial]) -> Iterator[Finding]:
     try:
         file = ConfigFile.read(host, path)
         servers = file.servers
@@ -411,7 +525,7 @@ def _in_file(host: Host, path: Path, started: dict[tuple[str, ...], Trial]) -> I
         yield warning("host bom", path=path)
     for keys, one in servers.items():
         if starts_humanmcp(one) and command_in(one):
-            yield _check_entry(host, path, keys[-1], one, started)
+            yield from _check_entry(host, path, keys[-1], one, started)
         elif url_in(one):
             yield ok("host remote", label=host.label, name=keys[-1])
         elif not command_in(one) and not _is_from_elsewhere(one):
@@ -425,38 +539,51 @@ def _is_from_elsewhere(entry: object) -> bool:
     return is_off or bool(plain.keys() & {"settings", "source", "extension"})
 
 
-def _reaches_out(word: str) -> bool:
-    """Return True for such a flag, also for one that is cut short, as `serve` takes it."""
-    flag = word.partition("=")[0]
-    return flag[:2] == "--" != flag and any(one.startswith(flag) for one in _UNTRIED)
-
-
 def _check_entry(
     host: Host,
     path: Path,
     name: str,
     one: Any,  # noqa: ANN401 - any JSON value
-    started: dict[tuple[str, ...], Trial],
-) -> Finding:
-    """Look whether a host without the shell's PATH can start an entry, and gets an answer."""
-    words = command_in(one)
-    command = words[0]
-    about = {"label": host.label, "name": name, "path": path, "command": command}
-    if not Path(command).is_absolute():
-        return warning("host relative", **about, host=host.name)
-    if not os.access(command, os.X_OK):
-        return problem("host missing", **about, host=host.name)
-    if len(words) == 1:
-        words = (command, _SERVE)
-    if _SERVE not in words or is_wrapped(one) or any(map(_reaches_out, words)):
-        return ok("host", **about)
-    seen = started.get(words)
-    if seen is None:
-        seen = started[words] = run_trial(words)
-    if seen.first_answer is None:
-        why = seen.failure or one_line(seen.stderr.strip(), 300) or "-"
-        return problem("host silent", **about, host=host.name, why=why)
-    return ok("host answers", **about, took=f"{seen.first_answer:.2f}")
+    started: dict[object, Trial],
+) -> Iterator[Finding]:
+    """Look whether a host without the shell's PATH can start an entry, and gets an answer.
+
+    What is not certainly a command of this installation is not started: the file of a project is
+    of somebody else, and so may be what an entry names.
+    """
+    words, plain = command_in(one), as_plain(one)
+    about = {"label": host.label, "name": name, "path": path, "command": words[0]}
+    if not Path(words[0]).is_absolute():
+        yield warning("host relative", **about, host=host.name)
+        return
+    if not os.access(words[0], os.X_OK):
+        yield problem("host missing", **about, host=host.name)
+        return
+    variables = plain.get("env") or {}
+    own = as_ours(words)
+    given = given_to_humanmcp(words)[1:]
+    if not own or not isinstance(variables, dict) or any(plain.get(key) for key in _PLACES):
+        is_ours = list(words[: len(starter())]) == starter()  # uvx, which may have to fetch it
+        yield (ok if is_ours else warning)("host other", **about)
+        return
+    try:
+        folders = _folders_of(given, variables)
+    except _NotTriedError as error:
+        yield ok(str(error), **about)
+        return
+    texts = {name: str(value) for name, value in variables.items()}
+    key = (own, host.client, *sorted(texts.items()))
+    if key not in started:
+        own = own if given else (*own, _SERVE)
+        started[key] = run_trial(own, folders, texts, host.client)
+    seen = started[key]
+    if seen.asks_a_person:
+        yield ok("host asks", **about)
+    elif seen.first_answer is None:
+        yield problem("host silent", **about, host=host.name, why=seen.why)
+    else:
+        yield ok("host answers", **about, took=f"{seen.first_answer:.2f}")
+    yield from _check_home_of(words)
 
 
 SECTION: Final = "doctor"
@@ -529,10 +656,10 @@ def findings(settings: Settings) -> Iterator[Finding]:
 
 def check_server() -> Iterator[Finding]:
     """Start the server as a host would, and judge what it does."""
-    seen = run_trial()
+    words = (sys.executable, "-P", "-m", "humanmcp", _SERVE, "--auto")
+    seen = run_trial(words, ("home", "files"))
     if seen.failure or seen.first_answer is None:
-        why = seen.failure or one_line(seen.stderr.strip(), 300) or "-"
-        yield problem("server silent", why=why)
+        yield problem("server silent", why=seen.why)
         return
     if seen.stray:
         yield problem("stdout dirty", line=one_line(seen.stray[0], 100), count=len(seen.stray))

@@ -1,26 +1,31 @@
 """The hooks that bring a host's permission prompts here: what `config --approvals` writes.
 
 The entries are data (`hooks.toml`). Each is one item in the list of its event, in a file that has
-other hooks of the person: these, and comments, stay. Writing twice is writing once.
+other hooks of the person: these, and comments, stay, also where one of them is in a group with
+ours. Writing twice is writing once.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common import jsonc
+from humanmcp.protocol.diagnostics.model import line_and_column
 from humanmcp.protocol.json.tree import leaves
-from humanmcp.setup.config_file import ConfigFile, ConfigFileError
-from humanmcp.setup.hosts import from_template
+from humanmcp.setup.config_file import ConfigFile, ConfigFileError, config_text, parsed
+from humanmcp.setup.hosts import Format, filled_in, from_template, given_to_humanmcp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,24 +39,59 @@ BEFORE_THE_END: Final = 5
 PLUGIN: Final = "// humanmcp: "
 NO_WORDS: Final = "const COMMAND = []"
 """What our plugin begins with, and where it gets the words of its hook."""
-_OURS: Final = re.compile(r"humanmcp(\.exe)?['\"]? .*\bhook\b|humanmcp(\.exe)?['\"]? hook\b")
-_LIMIT: Final = re.compile(r"--limit['\"]? ['\"]?([0-9.]+)")
+DEFAULT_LIMIT: Final = "590"
+"""Seconds until `humanmcp hook` gives up without --limit."""
+_WINDOWS_PATH: Final = re.compile(r"""[&\s"']*[A-Za-z]:\\""")
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z_0-9]*=")
+_CONTROL: Final = frozenset(";|&()")
+"""With these a shell starts another command, too."""
+
+
+class Off(NamedTuple):
+    """A member of a file, and its value as JSON."""
+
+    path: Path
+    member: str
+    value: str
 
 
 @dataclass(frozen=True, slots=True)
 class HostHooks:
-    """The hooks of one host. `place` is their file, `wait` the seconds that the host waits for one.
+    """The hooks of one host. `wait` are the seconds that the host waits for one.
 
     `second` is what a second counts there; `new` is what a new file starts with.
     """
 
-    place: str
+    places: Sequence[str]
     wait: int
     events: Mapping[str, Any] = field(default_factory=dict)
     second: int = 1
     new: str = "{}"
     plugin: str = ""
     """The file of a host without hooks: a plugin of its own, of which nothing else is a part."""
+    off: Sequence[Mapping[str, Any]] = ()
+    """What switches its hooks off: the `value` of a member, or an item of its list; the `path` that
+    leads there, the `places` of its file, and the `system` that has it."""
+
+    @property
+    def path(self) -> Path:
+        """The file of the hooks."""
+        return filled_in(self.places, Path.home(), os.environ, Path.cwd())
+
+    def switched_off(self) -> Off | None:
+        """Return what switches the hooks off, if anything does that can be seen."""
+        for row in self.off:
+            path = filled_in(row["places"], Path.home(), os.environ, Path.cwd())
+            value: Any = None
+            if row.get("system", sys.platform) == sys.platform:
+                with suppress(ConfigFileError):  # reported where the file itself is looked at
+                    form = Format.TOML if path.suffix == ".toml" else Format.JSONC
+                    value = parsed(config_text(path), form, path)
+            for name in row["path"]:
+                value = value.get(name) if isinstance(value, dict) else None
+            if row["value"] in (value if isinstance(value, list) else [value]):
+                return Off(path, ".".join(row["path"]), json.dumps(value))
+        return None
 
     def items(self, command: str, wait: int) -> dict[str, Any]:
         """Return the item of each event."""
@@ -71,6 +111,14 @@ def _read() -> Iterator[tuple[str, HostHooks]]:
 
 HOOKS: Final[Mapping[str, HostHooks]] = dict(_read())
 """By the name of the host."""
+
+_COMMANDS: Final = frozenset(
+    path[-1]
+    for hooks in HOOKS.values()
+    for path, leaf in leaves(hooks.events)
+    if leaf in ("{command}", "{powershell}")
+)
+"""The members of a hook that hold a command line."""
 
 
 def hook_limit(wait: int) -> int:
@@ -110,24 +158,50 @@ def plugin_facts(text: str) -> HookFacts | None:
     """Return the hook that our plugin starts; it gives up before nobody."""
     words = re.search(rf"^{re.escape(NO_WORDS[:-2])}(\[.*\])$", text, re.MULTILINE)
     command = shlex.join(json.loads(words[1])) if words else ""
-    limit = _LIMIT.search(command)
-    return HookFacts(command, float(limit[1]), math.inf) if limit else None
+    return HookFacts(command, _limit_of(command), math.inf) if command else None
 
 
-def is_our_hook(item: object) -> bool:
-    """Return True if an item of an event starts `humanmcp hook`."""
-    return any(isinstance(leaf, str) and _OURS.search(leaf) for _path, leaf in leaves(item))
+def words_of(line: str) -> tuple[str, ...]:
+    """Return the words of a command line; () if a shell would start more than one program."""
+    if _WINDOWS_PATH.match(line):
+        line = line.replace("\\", "/")
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        words = list(lexer)
+    except ValueError:  # a quote that is not closed
+        return ()
+    words = words[1:] if words[:1] == ["&"] else words  # how PowerShell calls
+    while words and _ASSIGNMENT.match(words[0]):
+        words = words[1:]
+    starts_more = any(_CONTROL.issuperset(word) for word in words if word)
+    return () if starts_more or re.search(r"`|\$\(|\n", line) else tuple(words)
 
 
-def our_hooks(content: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Return where our items are in a decoded file: their places in the list of each event."""
+def is_our_hook(hook: object) -> bool:
+    """Return True if one hook of a list starts `humanmcp hook`."""
+    lines = [hook.get(name) for name in _COMMANDS] if isinstance(hook, dict) else []
+    called = (given_to_humanmcp(words_of(line)) for line in lines if isinstance(line, str))
+    return any(words[1:2] == ("hook",) for words in called)
+
+
+def _hooks_in(item: object) -> list[Any]:
+    """Return the hooks of an item: those of a group, or the item itself."""
+    group = item.get(KEY) if isinstance(item, dict) else None
+    return group if isinstance(group, list) else [item]
+
+
+def our_hooks(content: Mapping[str, Any]) -> dict[str, dict[int, Any]]:
+    """Return our items of a decoded file by their place in each event, without hooks of others."""
     events = content.get(KEY)
-    return {
-        event: places
-        for event, items in (events if isinstance(events, dict) else {}).items()
-        if isinstance(items, list)
-        and (places := [at for at, one in enumerate(items) if is_our_hook(one)])
-    }
+    found: dict[str, dict[int, Any]] = {}
+    for event, items in (events if isinstance(events, dict) else {}).items():
+        for at, item in enumerate(items if isinstance(items, list) else ()):
+            ours = [hook for hook in _hooks_in(item) if is_our_hook(hook)]
+            if ours:
+                only = item if item in ours else {**item, KEY: ours}
+                found.setdefault(event, {})[at] = only
+    return found
 
 
 class HookFacts(NamedTuple):
@@ -139,62 +213,118 @@ class HookFacts(NamedTuple):
 
 
 def hook_facts(content: Mapping[str, Any], hooks: HostHooks) -> HookFacts | None:
-    """Return our hook that asks a person, in a decoded file; None without one that is whole."""
-    event = next(iter(hooks.events))
-    items = [content[KEY][event][at] for at in our_hooks(content).get(event, ())]
-    found = [(str(path[-1]), leaf) for path, leaf in leaves(items)]
-    command = next((str(leaf) for _name, leaf in found if is_our_hook(leaf)), "")
-    limit = _LIMIT.search(command)
-    waits = [leaf for name, leaf in found if name.startswith("timeout") and isinstance(leaf, int)]
-    return HookFacts(command, float(limit[1]), waits[0] / hooks.second) if limit and waits else None
+    """Return our hook that asks a person, in a decoded file; None where one is not whole."""
+    ours = our_hooks(content)
+    if not ours.keys() >= hooks.events.keys():
+        return None
+    (hook, *_), *_ = map(_hooks_in, ours[next(iter(hooks.events))].values())
+    command = next(str(hook[name]) for name in sorted(_COMMANDS) if name in hook)
+    waits = [one for name, one in hook.items() if name.startswith("timeout")]
+    try:
+        return HookFacts(command, _limit_of(command), float(waits[0]) / hooks.second)
+    except (IndexError, TypeError, ValueError):
+        return None
+
+
+def _limit_of(command: str) -> float:
+    """Return the seconds until a hook gives up; endless if it does not say a number."""
+    found = re.search(r"--limit[ =](\S+)", " ".join(words_of(command)))
+    try:
+        return float(found[1] if found else DEFAULT_LIMIT)
+    except ValueError:
+        return math.inf
 
 
 def of_others(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a decoded file without our items, what is empty then, and the version of its form."""
-    events = content.get(KEY)
-    others = {name: value for name, value in content.items() if name not in (KEY, "version")}
-    if not isinstance(events, dict):
-        return others if events is None else {**others, KEY: events}
-    ours = our_hooks(content)
-    left = {
-        event: [one for at, one in enumerate(items) if at not in ours[event]]
-        if event in ours
-        else items
-        for event, items in events.items()
-    }
-    left = {event: items for event, items in left.items() if items or event not in ours}
+    """Return a decoded file without our hooks, and without the lists that are empty then."""
+    ours, events = our_hooks(content), content.get(KEY)
+    if not ours or not isinstance(events, dict):
+        return dict(content)
+    left = dict(events)
+    for event, places in ours.items():
+        kept = [_rest(item, of=places.get(at)) for at, item in enumerate(events[event])]
+        left[event] = [item for item in kept if item is not _NOTHING]
+        if not left[event]:
+            del left[event]
+    others = {name: value for name, value in content.items() if name != KEY}
     return {**others, KEY: left} if left else others
+
+
+_NOTHING: Final = object()
+
+
+def _rest(item: Any, *, of: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return what is left of an item without our hooks `of` it, or `_NOTHING`."""
+    if of is None:
+        return item
+    left = [hook for hook in _hooks_in(item) if not is_our_hook(hook)]
+    return {**item, KEY: left} if left else _NOTHING
 
 
 def with_hooks(
     text: str, content: Mapping[str, Any], items: Mapping[str, Any], new: str = "{}"
 ) -> str:
     """Return the text of a file, which decodes to `content`, with exactly these items of ours."""
-    there = our_hooks(content)
-    ours = {event: [content[KEY][event][at] for at in places] for event, places in there.items()}
+    ours = {event: list(places.values()) for event, places in our_hooks(content).items()}
     if ours == {event: [item] for event, item in items.items()}:
         return text
-    text = without_hooks(text, content) if there else text
+    text, content = without_hooks(text, content), of_others(content)
     text = text if text.removeprefix(jsonc.BOM).strip() else new
+    if content.get(KEY, {}) is None:
+        text, content = jsonc.put(text, (KEY,), {}), {**content, KEY: {}}
     for event, item in items.items():
-        text = jsonc.append(text, (KEY, event), item)
+        if content.get(KEY, {}).get(event, ()) is None:
+            text = jsonc.put(text, (KEY, event), [item])
+        else:
+            text = jsonc.append(text, (KEY, event), item)
     return text if text.endswith("\n") else f"{text}\n"
 
 
 def without_hooks(text: str, content: Mapping[str, Any]) -> str:
-    """Return the text of a file without our items; "" if nothing else is in it."""
-    ours, events = our_hooks(content), content.get(KEY, {})
-    only_ours = [event for event, places in ours.items() if len(places) == len(events[event])]
-    for event in ours:
-        if event in only_ours:
+    """Return the text of a file without our hooks."""
+    ours, others = our_hooks(content), of_others(content)
+    if not ours:
+        return text
+    for event, places in ours.items() if KEY in others else ():
+        if event not in others[KEY]:
             text = jsonc.take(text, (KEY, event))
-        else:
-            for at in reversed(ours[event]):
+            continue
+        for at in reversed(places):
+            item = content[KEY][event][at]
+            if _rest(item, of=places[at]) is _NOTHING:
                 text = jsonc.take_item(text, (KEY, event), at)
-    if only_ours and len(only_ours) == len(events):
-        text = jsonc.take(text, (KEY,))
-    left = jsonc.plain(text).removeprefix(jsonc.BOM).strip()
-    return "" if re.fullmatch(r'\{\s*("version"\s*:\s*\d+\s*)?\}', left) else text
+                continue
+            for place in reversed(range(len(item[KEY]))):
+                if is_our_hook(item[KEY][place]):
+                    text = jsonc.take_item(text, (KEY, event, str(at), KEY), place)
+    return text if KEY in others else jsonc.take(text, (KEY,))
+
+
+def _with_ours(content: Mapping[str, Any], items: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a decoded file with these items of ours, and no others of ours."""
+    others = of_others(content)
+    events = others.get(KEY) or {}
+    added = {event: [*(events.get(event) or ()), item] for event, item in items.items()}
+    return {**others, KEY: {**events, **added}} if items else others
+
+
+def _stop_if_odd(file: ConfigFile, items: Mapping[str, Any]) -> None:
+    """Refuse what a host cannot read itself, with its place; null counts as nothing there.
+
+    Raises:
+        ConfigFileError: the hooks are no object, or those of an event are no list.
+    """
+    events = file.value.get(KEY)
+    odd: list[tuple[str, ...]] = []
+    if isinstance(events, dict):
+        odd = [(KEY, event) for event in items if not isinstance(events.get(event), list | None)]
+    elif events is not None:
+        odd = [(KEY,)]
+    for path in odd:
+        start, _end = jsonc.span_of(file.text, path) or (0, 0)
+        line, column = line_and_column(file.text, start)
+        code = "hooks no list" if path[1:] else "hooks no object"
+        raise ConfigFileError(code, path=file.path, line=line, column=column, name=path[-1])
 
 
 def hooked(file: ConfigFile, items: Mapping[str, Any], new: str) -> ConfigFile:
@@ -209,15 +339,20 @@ def hooked(file: ConfigFile, items: Mapping[str, Any], new: str) -> ConfigFile:
         if items:
             raise ConfigFileError("not understood", path=file.path)
         return file
+    is_new = bool(items) and not file.text.removeprefix(jsonc.BOM).strip()
+    content = json.loads(new) if is_new else file.value
     if items:
-        after = with_hooks(file.text, file.value, items, new)
-    else:
-        ours = our_hooks(file.value)
-        after = without_hooks(file.text, file.value) if ours else file.text
-        own = {event: file.value[KEY][event][places[0]] for event, places in ours.items()}
-        if (before := file.before(lambda one: hooked(one, own, new))) is not None:
+        _stop_if_odd(file, items)
+        changed = replace(file, text=with_hooks(file.text, content, items, new))
+    elif ours := our_hooks(content):
+        own = {event: next(iter(places.values())) for event, places in ours.items()}
+        before = file.before(lambda one: hooked(one, own, new))
+        if before is not None and not our_hooks(before.value):
             return before
-    changed = replace(file, text=after)
-    if of_others(changed.value) != of_others(file.value):
+        left = without_hooks(file.text, content)
+        changed = replace(file, text=left if of_others(content).keys() - {"version"} else "")
+    else:
+        return file
+    if changed.text not in ("", file.text) and changed.value != _with_ours(content, items):
         raise ConfigFileError("not understood", path=file.path)
     return changed

@@ -1,9 +1,9 @@
 """The hosts: where each keeps its servers, how an entry looks there, and what to paste for it.
 
-One table, `hosts.toml`. Its places are those of the hosts' own manuals; `~`, `%APPDATA%` and `.`
-(the folder of the project) are filled in by `place`. The command of an entry is absolute, with its
-settings as arguments: hosts start servers in any folder, without the shell's PATH and with an
-environment of six variables. `humanmcp config` prints the entry and the page shows it: one text,
+One table, `hosts.toml`. Its places are those of the hosts' own manuals; variables of the host, `~`
+and `.` (the folder of the project) are filled in by `place`. The command of an entry is absolute,
+with its settings as arguments: hosts start servers in any folder, without the shell's PATH and with
+an environment of six variables. `humanmcp config` prints the entry and the page shows it: one text,
 made here. Knows no file of a host.
 """
 
@@ -39,6 +39,11 @@ APPROVAL_WAIT: Final = 86_400
 DEFAULT_WAIT: Final = 600
 """Seconds that a call may take, where an entry can say so."""
 _SERVED: Final = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]+)?/mcp")
+_HUMANMCP: Final = re.compile(
+    r"(?:[^\0]*[/\\])?(?:humanmcp|python[0-9.]*(?:\.exe)?\0(?:-P\0)?-m\0humanmcp"
+    r"|uvx(?:\.exe)?\0humanmcp(?:@[^\0]*)?)(?:\.exe)?(?=\0|$)"
+)
+"""A command that starts humanmcp, and not something else with its name."""
 LONGEST_START: Final = 120
 """Seconds that a host should wait at most for the start: a broken server holds it up that long."""
 
@@ -65,7 +70,8 @@ class HostCommand:
 class Host:
     """One host. `keys` lead to the object (or table) that holds its servers.
 
-    `places` are the paths of its configuration, by `sys.platform`; "" means any other.
+    `places` are the paths of its configuration, by `sys.platform`; "" means any other. See
+    `filled_in`.
     `wait_keys` are the members of an entry that make it wait longer, with what a second counts
     there. `client` is how it names itself to a server: by that
     `protocol/conversation/timeouts.py` knows how long it waits. `members` are further members that
@@ -78,7 +84,7 @@ class Host:
     name: str
     label: str
     keys: tuple[str, ...]
-    places: Mapping[str, str]
+    places: Mapping[str, Sequence[str]]
     format: Format = Format.JSON
     local: Mapping[str, Any] = field(
         default_factory=lambda: {"command": "{command}", "args": "{args}"}
@@ -88,7 +94,7 @@ class Host:
     client: str = ""
     members: Mapping[str, Any] = field(default_factory=dict)
     approval: str = ""
-    user_places: Mapping[str, str] = field(default_factory=dict)
+    user_places: Mapping[str, Sequence[str]] = field(default_factory=dict)
     project_keys: tuple[str, ...] = ()
     remote: Mapping[str, Any] = field(default_factory=dict)
     """An entry for a server at an address, which replaces `{url}`; {} for none."""
@@ -103,8 +109,9 @@ class Host:
     """The link that installs an entry: its `{name}`, and `{entry}`, `{named}` or `{words}`."""
     program: str = ""
     """The command that its installation brings, "" for none."""
-    plugin: tuple[str, ...] = ()
-    """The file below the home folder that names our plugin, and the text in it."""
+    plugin: Sequence[str] = ()
+    """The places of the file that is there, or names our plugin, once the host has it."""
+    plugin_name: str = ""
     waiting: str = "wait other"
     """The code of the sentence on what its user can set to wait longer."""
 
@@ -112,9 +119,7 @@ class Host:
 def _read() -> Iterator[Host]:
     table = resources.files("humanmcp.setup").joinpath("hosts.toml")
     for name, facts in tomllib.loads(table.read_text("utf-8")).items():
-        keys = {
-            key: tuple(facts[key]) for key in ("keys", "project_keys", "plugin") if key in facts
-        }
+        keys = {key: tuple(facts[key]) for key in ("keys", "project_keys") if key in facts}
         yield Host(name, **{**facts, **keys, "format": Format(facts.get("format", "json"))})
 
 
@@ -133,13 +138,23 @@ def place(
     return filled_in(written, home, environment, project or Path())
 
 
-def filled_in(written: str, home: Path, environment: Mapping[str, str], project: Path) -> Path:
-    if written.startswith("~/"):
-        return home / written.removeprefix("~/")
-    if written.startswith("./"):
-        return project / written.removeprefix("./")
-    roaming = environment.get("APPDATA") or str(home / "AppData" / "Roaming")
-    return Path(roaming) / written.removeprefix("%APPDATA%/")
+def filled_in(
+    places: Sequence[str], home: Path, environment: Mapping[str, str], project: Path
+) -> Path:
+    """Return the first of `$NAME/…` whose variable is set, or the last place.
+
+    That begins with `~`, with `.` (the project), or is absolute. Hosts take a relative value as
+    relative to the folder that they are started in; the XDG Base Directory Specification says to
+    ignore it.
+    """
+    *variable, usual = places
+    for written in variable:
+        name, _, rest = written.removeprefix("$").partition("/")
+        value = environment.get(name, "")
+        if value and ("XDG" not in name or Path(value).is_absolute()):
+            return Path(value).absolute() / rest
+    first, _, rest = usual.partition("/")
+    return {"~": home, ".": project}.get(first, Path(first, "/")) / rest
 
 
 def wait_to_write(host: Host, asked: int | None) -> int:
@@ -226,10 +241,37 @@ def url_in(entry: object) -> str:
 
 
 def starts_humanmcp(one: object) -> bool:
-    """Return True if an entry starts humanmcp, or leads to where it is served on this computer."""
-    command, *args = command_in(one) or ("",)
-    name = command.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
-    return name == "humanmcp" or "humanmcp" in args or bool(_SERVED.fullmatch(url_in(one)))
+    """Return True if an entry names humanmcp, or leads to where it is served on this computer.
+
+    What it starts may be another program all the same, such as a shell: see `as_ours`.
+    """
+    words = command_in(one)
+    is_named = bool(given_to_humanmcp(words)) or "humanmcp" in words[1:]
+    return is_named or bool(_SERVED.fullmatch(url_in(one)))
+
+
+def given_to_humanmcp(words: Sequence[str]) -> tuple[str, ...]:
+    """Return a command from humanmcp's own name on, with what is given to it; () for another one.
+
+    That is `humanmcp`, `python -m humanmcp` and `uvx humanmcp`, each with any path.
+    """
+    found = _HUMANMCP.match("\0".join(words))
+    return ("humanmcp", *words[found[0].count("\0") + 1 :]) if found else ()
+
+
+def as_ours(words: Sequence[str]) -> tuple[str, ...]:
+    """Return a command of this installation, by the path that it has itself; () for any other.
+
+    A file or a package of that name may be anybody's: in a project, or on a PATH that leads there.
+    """
+    called = given_to_humanmcp(words)
+    script = _script()
+    if called and "-m" in words[1:3]:
+        return (sys.executable, *_AS_MODULE, *called[1:]) if words[0] == sys.executable else ()
+    if not called or not Path(words[0]).is_absolute():
+        return ()
+    is_own = script.is_file() and Path(words[0]).is_file() and script.samefile(words[0])
+    return (str(script), *called[1:]) if is_own else ()
 
 
 def install_link(host: Host, name: str, command: HostCommand) -> str:
@@ -303,10 +345,19 @@ def starter() -> list[str]:
     uvx = shutil.which("uvx")
     if uvx and "uv" in python.parts and any(part.startswith("archive-") for part in python.parts):
         return [str(Path(uvx).absolute()), "humanmcp"]  # uv's cache: gone when it is cleaned
-    script = python.parent / ("humanmcp.exe" if os.name == "nt" else "humanmcp")
+    script = _script()
     if script.is_file() and os.access(script, os.X_OK):
         return [str(script)]
-    return [str(python), "-m", "humanmcp"]
+    return [str(python), *_AS_MODULE]
+
+
+_AS_MODULE: Final = ("-P", "-m", "humanmcp")
+"""Without -P, a package of that name in the folder of a project would be started instead."""
+
+
+def _script() -> Path:
+    """Return the command of this installation."""
+    return Path(sys.executable).parent / ("humanmcp.exe" if os.name == "nt" else "humanmcp")
 
 
 @dataclass(frozen=True, slots=True)

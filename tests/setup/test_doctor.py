@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from humanmcp.inbox.life_lock import LifeLock
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.setup import doctor
 from humanmcp.setup.doctor import DoctorShape, Finding, Level
+from humanmcp.setup.hosts import HOSTS, Format
 
 BANNER: Final = """
 import json, sys
@@ -207,7 +208,6 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    monkeypatch.delenv("APPDATA", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bin").mkdir()
     return tmp_path
@@ -220,68 +220,211 @@ def program(path: Path, text: str) -> str:
     return str(path)
 
 
-def test_hosts_that_start_humanmcp_are_found(machine: Path) -> None:
+def entries_of(machine: Path, **entries: Any) -> None:  # noqa: ANN401 - any JSON value
+    """Write entries of Cursor."""
+    (machine / ".cursor").mkdir(exist_ok=True)
+    (machine / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": entries}))
+
+
+def test_hosts_that_start_humanmcp_are_found(machine: Path, installation: Path) -> None:
     """Whether what they start is there and answers; a broken file is not fatal."""
     assert codes(doctor.check_hosts()) == {"host none": Level.WARNING}
-    good = program(machine / "bin" / "humanmcp", BANNER)
-    (machine / "broken").mkdir()
-    silent = program(machine / "broken" / "humanmcp", "import sys; sys.exit('moved away')")
-    entries: dict[str, Any] = {
-        "one": {"command": good, "args": ["serve", "--book", "b.toml"]},
-        "two": {"command": "humanmcp"},
-        "three": {"command": str(machine / "gone" / "humanmcp")},
-        "four": {"command": silent, "args": ["serve"]},
-        "five": {"command": good, "args": ["tap", "--", "npx", "x"]},
-        "github": {"url": "https://x.example"},
-        "other": {"command": "npx", "args": ["x"]},
-    }
-    (machine / ".cursor").mkdir()
-    (machine / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": entries}))
+    good = str(installation)
+    entries_of(
+        machine,
+        one={"command": good, "args": ["serve", "--auto", "--title", "x"]},
+        two={"command": "humanmcp"},
+        three={"command": str(machine / "gone" / "humanmcp")},
+        four={"command": program(machine / "bin" / "humanmcp", "1"), "args": ["serve"]},
+        five={"command": good, "args": ["tap", "--", "npx", "x"]},
+        six={"command": good, "args": ["serve", "--by-hand"]},
+        github={"url": "https://x.example"},
+        other={"command": "npx", "args": ["x"]},
+    )
     (machine / ".mcp.json").write_text('{"mcpServers": {},}')
     found = list(doctor.check_hosts())
     assert codes(found) == {
         "host answers": Level.OK,
         "host relative": Level.WARNING,
         "host missing": Level.PROBLEM,
-        "host silent": Level.PROBLEM,
-        "host": Level.OK,
+        "host other": Level.WARNING,
+        "host tap": Level.OK,
+        "host asks": Level.OK,
         "host remote": Level.OK,
         "host bad": Level.WARNING,
     }
     (why,) = (dict(one.fillings)["why"] for one in found if one.code == "host bad")
     assert "line 1, column 18" in str(why)
-    (why,) = (dict(one.fillings)["why"] for one in found if one.code == "host silent")
-    assert "moved away" in str(why)
+
+
+def test_an_installation_that_does_not_start_says_why(machine: Path, installation: Path) -> None:
+    """With its own last words."""
+    entries_of(machine, one={"command": str(installation), "args": ["serve"]})
+    program(installation, "import sys; sys.exit('moved away')")
+    (found,) = doctor.check_hosts()
+    assert found.code == "host silent"
+    assert "moved away" in str(dict(found.fillings)["why"])
+
+
+WRITTEN: Final = [
+    (host.name, flags)
+    for host in HOSTS
+    if host.format is not Format.YAML
+    for flags in ((), ("--handshake", "hand"), ("--by-hand",), ("--auto",), ("--files", "own"))
+]
+
+
+@pytest.mark.parametrize(("host", "flags"), WRITTEN)
+def test_every_entry_that_config_writes_starts(
+    machine: Path, installation: Path, host: str, flags: tuple[str, ...]
+) -> None:
+    """And its trial leaves nothing where the entry would write."""
+    assert main(["config", host, "--write", "--user", "--lang", "en", *flags]) == 0
+    found = codes(doctor.check_hosts())
+    asks = flags and flags[0] != "--auto"
+    assert found == {"host asks" if asks else "host answers": Level.OK}
+    assert not (machine / "own").exists()
+    assert installation.exists()
 
 
 @pytest.mark.parametrize(
     ("flags", "code", "why"),
     [
-        (("--title", "x"), "host answers", ""),
-        (("--home", "own", "--files", "own"), "host answers", ""),
+        (("--title", "x"), "host asks", ""),
+        (("--home", "own", "--files", "own"), "host asks", ""),
+        (("--handshake", "book", "--home=own"), "host answers", ""),
         (("--bogus",), "host silent", "--bogus"),
-        (("--book", "gone.toml"), "host silent", "gone.toml"),
+        (("--auto", "--handshake", "book"), "host silent", "--auto"),
+        (("--book", "gone.toml", "--auto"), "host silent", "gone.toml"),
         (("--", "python", "x.py"), "host silent", "python"),
-        (("--http", "127.0.0.1:9"), "host", ""),
-        (("--inbox=postgresql://nobody@127.0.0.1:9/x",), "host", ""),
-        (("--open",), "host", ""),
-        (("--ope",), "host", ""),
-        (("--notify", "touch own"), "host", ""),
+        (("--help",), "host silent", ""),
+        (("--http", "127.0.0.1:9"), "host reaches", ""),
+        (("--inbox=postgresql://nobody@127.0.0.1:9/x",), "host reaches", ""),
+        (("--open",), "host reaches", ""),
+        (("--ope",), "host reaches", ""),
+        (("--notify", "touch own"), "host reaches", ""),
+        (("--replay", "x", "--otherwise", "forward", "--", "touch", "own"), "host reaches", ""),
     ],
 )
 def test_an_entry_is_tried_with_its_flags(
-    machine: Path, flags: tuple[str, ...], code: str, why: str
+    machine: Path, installation: Path, flags: tuple[str, ...], code: str, why: str
 ) -> None:
     """As its host starts it; nothing is written where it would write."""
-    text = "import sys; sys.path[:0] = %r; from humanmcp.cli import main; sys.exit(main())"
-    command = program(machine / "bin" / "humanmcp", text % [str(Path(doctor.__file__).parents[2])])
-    (machine / ".cursor").mkdir()
-    entry = {"command": command, "args": ["serve", *flags]}
-    (machine / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": {"one": entry}}))
+    entries_of(machine, one={"command": str(installation), "args": ["serve", *flags]})
     (found,) = doctor.check_hosts()
     assert found.code == code
     assert why in str(dict(found.fillings).get("why", ""))
     assert not (machine / "own").exists()
+
+
+def test_the_inbox_folder_of_an_entry_is_looked_at(machine: Path, installation: Path) -> None:
+    """Its trial uses another one."""
+    for home in ("--home", str(machine / "file")), (f"--home={machine / 'file'}",):
+        (machine / "file").touch()
+        entries_of(machine, one={"command": str(installation), "args": ["serve", *home]})
+        assert "home no folder" in codes(doctor.check_hosts())
+
+
+OF_STRANGERS: Final[Mapping[str, Any]] = {
+    "a shell": {"command": "/bin/sh", "args": ["-c", "touch ran #", "humanmcp", "serve"]},
+    "env": {"command": "/usr/bin/env", "args": ["humanmcp", "serve"]},
+    "env of the project": {"command": "/usr/bin/env", "args": ["PATH={here}", "humanmcp"]},
+    "a file of the project": {"command": "{here}/humanmcp", "args": ["serve"]},
+    "a relative file": {"command": "./humanmcp", "args": ["serve"]},
+    "a name": {"command": "humanmcp", "args": ["serve"]},
+    "another python": {"command": "{here}/python", "args": ["-m", "humanmcp", "serve"]},
+    "uvx": {"command": "{here}/uvx", "args": ["humanmcp", "serve"]},
+    "npx": {"command": "{here}/npx", "args": ["humanmcp", "serve"]},
+    "a way back": {"command": "{here}/../{name}/humanmcp", "args": ["serve"]},
+    "a package": {"command": "{python}", "args": ["-m", "humanmcp", "serve", "--auto"]},
+    "its folder": {"command": "{ours}", "args": ["serve"], "cwd": "{here}"},
+    "PYTHONPATH": {"command": "{ours}", "args": ["serve"], "env": {"PYTHONPATH": "{here}"}},
+    "LD_PRELOAD": {"command": "{ours}", "args": ["serve"], "env": {"LD_PRELOAD": "{here}/x.so"}},
+    "PATH": {"command": "{ours}", "args": ["serve"], "env": {"PATH": "{here}"}},
+    "a notice": {"command": "{ours}", "env": {"HUMANMCP_NOTIFY": "touch {here}/ran"}},
+    "variables that are none": {"command": "{ours}", "args": ["serve"], "env": ["PYTHONPATH"]},
+    "a file of variables": {"command": "{ours}", "args": ["serve"], "envFile": "{here}/env"},
+    "a tap": {"command": "{ours}", "args": ["tap", "--", "{here}/humanmcp"]},
+    "a notice flag": {"command": "{ours}", "args": ["serve", "--notify", "touch {here}/ran"]},
+    "another command": {"command": "{ours}", "args": ["client", "--", "{here}/humanmcp"]},
+    "a link to ours": {"command": "{here}/link/humanmcp", "args": ["serve", "--auto"]},
+}
+"""Entries that a repository may bring. `humanmcp` and the others in it leave the file `ran`."""
+
+
+def _put(value: Any, **named: object) -> Any:  # noqa: ANN401 - any JSON value
+    text = json.dumps(value)
+    for name, filling in named.items():
+        text = text.replace("{" + name + "}", str(filling))
+    return json.loads(text)
+
+
+@pytest.fixture
+def stranger(machine: Path, installation: Path) -> Path:
+    """Be in a cloned repository whose programs leave the file `ran`, and on whose PATH it is."""
+    here = machine / "repository"
+    (here / "link").mkdir(parents=True)
+    (here / "link" / "humanmcp").symlink_to(installation)
+    text = f"open({str(here / 'ran')!r}, 'w')"
+    for name in ("humanmcp", "python", "uvx", "npx"):
+        program(here / name, text)
+    (here / "sitecustomize.py").write_text(text)
+    (here / "humanmcp.py").write_text(text)
+    return here
+
+
+@pytest.mark.parametrize("name", OF_STRANGERS)
+@pytest.mark.parametrize("place", [".mcp.json", ".vscode/mcp.json"])
+def test_nothing_of_a_repository_runs(
+    stranger: Path, installation: Path, monkeypatch: pytest.MonkeyPatch, name: str, place: str
+) -> None:
+    """Its entries and its folder are of somebody else; what is not run is told."""
+    monkeypatch.chdir(stranger)
+    monkeypatch.setenv("PATH", f".:{stranger}:{os.environ['PATH']}")
+    named = {"here": stranger, "name": stranger.name, "ours": installation}
+    entry = _put(OF_STRANGERS[name], **named, python=sys.executable)
+    servers = {"servers" if "vscode" in place else "mcpServers": {"docs": entry}}
+    (stranger / place).parent.mkdir(exist_ok=True)
+    (stranger / place).write_text(json.dumps(servers))
+    found = codes(doctor.check_hosts())
+    assert not (stranger / "ran").exists()
+    starts = {"host answers"} if name in ("a package", "a link to ours") else set()
+    assert found.keys() <= starts | {"host other", "host relative", "host tap", "host reaches"}
+    assert found
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("./humanmcp hook --limit 5", "hook other"),
+        ("{here}/humanmcp hook --limit 5", "hook other"),
+        ("humanmcp hook --limit 5", "hook other"),
+        ("{here}/python -m humanmcp hook --limit 5", "hook other"),
+        ("{ours} hook --limit 5 --notify 'touch {here}/ran'", "hook other"),
+        ("{ours} hook --limit 5 --inbox postgresql://127.0.0.1:9/x", "hook other"),
+        ("{ours} hook --limit 5 > {here}/ran", "hook other"),
+        ("PATH={here} {ours} hook --limit 5", "hook"),
+        ("{python} -m humanmcp hook --limit 5", "hook"),
+        ("{ours} hook --limit 5; touch {here}/ran", ""),
+        ("{ours} hook --limit 5 $(touch {here}/ran)", ""),
+        ("sh -c 'touch {here}/ran' humanmcp hook", ""),
+        ("cd {here} && ./humanmcp hook", ""),
+        ("{here}/my-humanmcp hook", ""),
+    ],
+)
+def test_no_hook_of_a_repository_runs(
+    stranger: Path, installation: Path, monkeypatch: pytest.MonkeyPatch, command: str, code: str
+) -> None:
+    """Only that of this installation; a line that starts more is no hook of ours at all."""
+    monkeypatch.chdir(stranger)
+    monkeypatch.setenv("PATH", f".:{stranger}:{os.environ['PATH']}")
+    line = _put(command, here=stranger, ours=installation, python=sys.executable)
+    item = {"type": "command", "command": line, "timeout": 600}
+    path = stranger / ".github" / "hooks" / "humanmcp.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"hooks": {"PreToolUse": [item]}}))
+    assert list(codes(doctor.check_hooks())) == ([code] if code else [])
+    assert not (stranger / "ran").exists()
 
 
 def test_a_file_that_begins_with_a_mark_is_told(machine: Path) -> None:
@@ -310,16 +453,6 @@ def test_an_entry_without_a_command_is_told(machine: Path, entry: str, *, is_tol
     found = codes(doctor.check_hosts())
     assert (found.pop("host odd", None) is Level.WARNING) is is_told
     assert found == {"host without": Level.OK, "host none": Level.WARNING}
-
-
-def test_an_entry_whose_command_is_a_folder_says_so(machine: Path) -> None:
-    """The system says only that permission is denied."""
-    (machine / "humanmcp").mkdir()
-    (machine / ".codex").mkdir()
-    entry = f'[mcp_servers.one]\ncommand = "{machine / "humanmcp"}"\n'
-    (machine / ".codex" / "config.toml").write_text(entry)
-    (found,) = (one for one in doctor.check_hosts() if one.code == "host silent")
-    assert isinstance(dict(found.fillings)["why"], IsADirectoryError)
 
 
 def test_hosts_that_are_here_without_an_entry_are_named(machine: Path) -> None:
@@ -377,7 +510,7 @@ def test_the_editor_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 def test_the_server_is_started_and_listened_to() -> None:
     """It answers, writes messages only, and ends when its host closes the connection."""
-    seen = doctor.run_trial()
+    seen = doctor.run_trial((sys.executable, "-m", "humanmcp", "serve", "--auto"), ("home",))
     assert seen.first_answer is not None
     assert seen.stray == []
     assert seen.status == 0

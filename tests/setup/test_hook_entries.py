@@ -2,14 +2,15 @@
 
 import json
 import shlex
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from humanmcp.common import jsonc
+from humanmcp.common import jsonc, toml_edit
 from humanmcp.hook.events import EVENTS, LABELS
 from humanmcp.locales import say
 from humanmcp.setup import doctor
@@ -19,6 +20,7 @@ from humanmcp.setup.hook_entries import (
     hook_command,
     is_our_hook,
     of_others,
+    our_hooks,
     plugin_facts,
     with_hooks,
     without_hooks,
@@ -69,7 +71,7 @@ def test_a_hook_names_its_agent_and_gives_up_before_the_agent_does(host: str) ->
     asked = {event.name for event in EVENTS if event.agent == host}
     assert asked & set(items)
     for item in items.values():
-        assert is_our_hook(item)
+        assert all(map(is_our_hook, item.get("hooks", [item])))
         (command,) = {leaf.removeprefix("& ") for leaf in _strings(item) if " hook " in leaf}
         words = shlex.split(command)
         assert words[:4] == ["/opt/my tools/humanmcp", "hook", "--host", host]
@@ -87,7 +89,7 @@ def test_a_command_line_of_windows_is_one_for_each_shell_there(
     ):
         line = hook_command("copilot-cli", HostCommand(program, ("serve",)), 60)
         assert line == f"{first} hook --host copilot-cli --limit 55"
-        assert is_our_hook(line)
+        assert is_our_hook({"command": line})
         (item,) = HOOKS["copilot-cli"].items(line, 60).values()
         assert (item["bash"], item["powershell"]) == (line, f"& {line}")
 
@@ -98,6 +100,215 @@ def _strings(item: object) -> set[str]:
     if isinstance(item, list):
         return {one for value in item for one in _strings(value)}
     return {item} if isinstance(item, str) else set()
+
+
+@pytest.mark.parametrize(
+    ("line", "is_ours"),
+    [
+        ("humanmcp hook --host codex", True),
+        ("'/opt/my tools/humanmcp' hook --limit 5", True),
+        ("/opt/my\\ tools/humanmcp hook", True),
+        ('"C:/My Tools/humanmcp.exe" hook', True),
+        ("C:\\me\\humanmcp.exe hook", True),
+        ('& "C:/My Tools/humanmcp.exe" hook', True),
+        ("python -m humanmcp hook", True),
+        ("/usr/bin/python3.12 -P -m humanmcp hook --limit 5", True),
+        ("uvx humanmcp hook", True),
+        ("HUMANMCP_HOME='/x y' humanmcp hook", True),
+        ("humanmcp hook 2>> /tmp/log", True),
+        ("cd ~/src/humanmcp && ./run-hook.sh", False),
+        ("/opt/my-humanmcp hook-logger.sh", False),
+        ("bash /home/me/humanmcp notes/hook.sh", False),
+        ("echo hook humanmcp hook", False),
+        ("humanmcp hooks", False),
+        ("humanmcp serve hook", False),
+        ("humanmcp-hook hook", False),
+        ("'humanmcp hook'", False),
+        ("humanmcp hook; say done", False),
+        ("humanmcp hook || true", False),
+        ("(humanmcp hook)", False),
+        ("humanmcp hook\nsay done", False),
+        ("humanmcp hook $(say done)", False),
+        ("humanmcp hook `say done`", False),
+        ("sh -c 'humanmcp hook'", False),
+        ("npx humanmcp hook", False),
+        ("python hook.py -m humanmcp hook", False),
+        ("humanmcp hook '", False),
+        ("", False),
+    ],
+)
+def test_a_hook_is_ours_if_its_program_is_humanmcp_and_its_first_word_hook(
+    line: str, *, is_ours: bool
+) -> None:
+    """Read as a shell reads it; what starts something else, too, is the person's."""
+    assert is_our_hook({"command": line}) is is_ours
+    assert is_our_hook({"bash": line, "powershell": "x"}) is is_ours
+
+
+@pytest.mark.parametrize("hook", [{"command": 5}, {"name": "humanmcp hook"}, "humanmcp hook", None])
+def test_only_a_command_line_makes_a_hook_ours(hook: object) -> None:
+    """Not what it is called, nor a text where a hook should be."""
+    assert not is_our_hook(hook)
+
+
+OURS: Final = (
+    '{"type": "command", "command": "/old/humanmcp hook --host x --limit 5", "timeout": 9}'
+)
+THEIRS: Final = '{"type": "command",  "command": "notify-me humanmcp hook"}'
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex", "qwen-code", "gemini-cli"])
+@pytest.mark.parametrize("group", [(THEIRS, OURS), (OURS, THEIRS), (THEIRS, OURS, THEIRS, OURS)])
+def test_another_hook_in_the_same_group_stays_in_its_place(
+    run: Callable[..., Ran], host: str, group: tuple[str, ...]
+) -> None:
+    """Byte for byte, when ours is replaced and when it is removed."""
+    event, path = next(iter(HOOKS[host].events)), HOOKS[host].path
+    path.parent.mkdir(parents=True)
+    theirs = ", ".join(one for one in group if one == THEIRS)
+    text = '{"hooks": {"%s": [{"matcher": "Bash",\n "hooks": [%s]}, 5, null]}}\n'
+    path.write_text(text % (event, ", ".join(group)), "utf-8")
+    assert run(host, "--approvals", "--write").status == 0
+    after = path.read_text("utf-8")
+    first, five, none, ours = json.loads(after)["hooks"][event]
+    assert first == {"matcher": "Bash", "hooks": json.loads(f"[{theirs}]")}
+    assert (five, none, after.count(THEIRS)) == (5, None, group.count(THEIRS))
+    assert ours == items_of(host)[event] | {"hooks": ours["hooks"]}
+    assert run(host, "--approvals", "--remove").status == 0
+    left = json.loads(path.read_text("utf-8"))["hooks"][event]
+    assert left == [first, 5, None]
+    assert path.read_text("utf-8").count(THEIRS) == group.count(THEIRS)
+
+
+def test_a_hook_of_ours_beside_another_is_not_written_again(run: Callable[..., Ran]) -> None:
+    """It asks already."""
+    path = HOOKS["codex"].path
+    run("codex", "--approvals", "--write")
+    content = json.loads(path.read_text("utf-8"))
+    (group,) = content["hooks"]["PermissionRequest"]
+    group["hooks"].insert(0, json.loads(THEIRS))
+    path.write_text(json.dumps(content), "utf-8")
+    assert "already there" in run("codex", "--approvals", "--write").err
+    assert json.loads(path.read_text("utf-8")) == content
+
+
+SHAPES: Final = [
+    ("{}", ""),
+    ('{"hooks": null}', ""),
+    ('{"hooks": {}}', ""),
+    ('{"hooks": {"%s": null}}', ""),
+    ('{"hooks": {"%s": []}}', ""),
+    ('{"hooks": {"%s": [null, 5, "humanmcp hook", [], {}, {"hooks": null}]}}', ""),
+    ('{"hooks": {"Other": "x", "Third": null, "%s": [{"hooks": [5, null, {}]}]}}', ""),
+    ('// mine\n{"hooks": /* no */ null, "a": [1,],}', ""),
+    ('{"hooks": []}', 'line 1, column 11: "hooks" must be an object'),
+    ('{\n  "hooks": "x"\n}', 'line 2, column 12: "hooks" must be an object'),
+    ('{"hooks": false}', '"hooks" must be an object'),
+    ('{"hooks": {"%s": {}}}', '"%s" must be a list'),
+    ('{"hooks": {"%s": "x"}}', '"%s" must be a list'),
+    ('{"hooks": {"%s": 0}}', '"%s" must be a list'),
+    ("[]", "must contain an object"),
+    ('{"hooks": {', "not JSON"),
+]
+"""A file of hooks, and what is said of it if no hook can be written. `%s` is the event."""
+
+
+@pytest.mark.parametrize("host", WITH_HOOKS)
+@pytest.mark.parametrize(("text", "told"), SHAPES)
+def test_a_file_of_any_shape_is_written_or_explained(
+    run: Callable[..., Ran], host: str, text: str, told: str
+) -> None:
+    """Nothing is written where it is explained, also no entry; `--remove` restores the file."""
+    event, path = next(iter(HOOKS[host].events)), HOOKS[host].path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text, told = text.replace("%s", event), told.replace("%s", event)
+    path.write_text(text, "utf-8")
+    before = sorted(Path.cwd().rglob("*"))
+    written = run(host, "--approvals", "--write")
+    assert told in written.err
+    if told:
+        assert written.status
+        assert path.read_text("utf-8") == text
+        assert sorted(Path.cwd().rglob("*")) == before
+        assert ("not JSON" in written.err) is ("not JSON" in told)
+    else:
+        assert written.status == 0
+        assert of_others(decoded(path.read_text("utf-8"))).keys() - {"mcpServers", "hooks"} == (
+            decoded(text).keys() - {"hooks"}
+        )
+        assert our_hooks(decoded(path.read_text("utf-8"))).keys() == HOOKS[host].events.keys()
+    removed = run(host, "--approvals", "--remove")
+    assert "Traceback" not in removed.err
+    if not told:
+        assert removed.status == 0
+        assert path.read_text("utf-8") == text
+        assert "has no hook of humanmcp" in run(host, "--approvals", "--remove").err
+
+
+def test_what_is_removed_does_not_come_back_from_an_old_copy(run: Callable[..., Ran]) -> None:
+    """The copy from before the last change has an older hook of ours."""
+    path = HOOKS["codex"].path
+    path.parent.mkdir()
+    group = [{"hooks": [json.loads(OURS)]}]
+    path.write_text(json.dumps({"hooks": {"PermissionRequest": group}}), "utf-8")
+    run("codex", "--approvals", "--write")
+    run("codex", "--remove")
+    assert not path.exists()
+
+
+OFF: Final = [
+    (host, row)
+    for host, hooks in HOOKS.items()
+    for row in hooks.off
+    if not any(written.startswith(("/", "C:")) for written in row["places"])
+    and row.get("system", sys.platform) == sys.platform
+]
+
+
+@pytest.mark.parametrize(("host", "row"), OFF, ids=str)
+def test_what_switches_the_hooks_off_is_said(
+    run: Callable[..., Ran], tmp_path: Path, host: str, row: Mapping[str, Any]
+) -> None:
+    """Where they are written, and by the doctor; nothing comes to the inbox then."""
+    assert "come to your inbox" in run(host, "--approvals", "--write").err
+    path = filled_in(row["places"], tmp_path, {}, tmp_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    value = [row["value"]] if isinstance(row["value"], str) else row["value"]
+    toml, text = path.suffix == ".toml", path.read_text("utf-8") if path.exists() else ""
+    if toml:
+        path.write_text(toml_edit.put(text, tuple(row["path"][:-1]), {row["path"][-1]: value}))
+    else:
+        path.write_text(jsonc.put(text or "{}", row["path"], value))
+    off = HOOKS[host].switched_off()
+    assert off is not None
+    told = f"{path} says {'.'.join(row['path'])} = {json.dumps(value)}"
+    again = run(host, "--approvals", "--write")
+    assert told in again.err
+    assert "come to your inbox" not in again.err
+    assert told in run(host, "--approvals").err
+    (found,) = doctor.check_hooks()
+    assert (found.code, found.level) == ("hook off", doctor.Level.PROBLEM)
+    assert told in say("doctor", found.code, **dict(found.fillings))
+
+
+def test_a_policy_of_the_system_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where its host looks for it on this system."""
+    policy = tmp_path / "settings.json"
+    policy.write_text('{"hooksConfig": {"enabled": false}}')
+    assert HOOKS["gemini-cli"].switched_off() is None
+    monkeypatch.setenv("GEMINI_CLI_SYSTEM_SETTINGS_PATH", str(policy))
+    assert HOOKS["gemini-cli"].switched_off() == (policy, "hooksConfig.enabled", "false")
+
+
+@pytest.mark.parametrize("host", HOOKS)
+def test_writing_the_hook_ends_in_two_lines(run: Callable[..., Ran], host: str) -> None:
+    """What is to be done now, and what the hook does not ask about."""
+    lines = run(host, "--approvals", "--write").err.splitlines()
+    assert lines[-2].startswith(f"Restart {BY_NAME[host].label}. Then its permission prompts")
+    assert lines[-1] == say("config", f"gate {host}", seconds=HOOKS[host].wait - BEFORE_THE_END)
+    assert all(line.startswith(("Written: ", "The old file")) for line in lines[:-2])
 
 
 @pytest.mark.parametrize("host", WITH_HOOKS)
@@ -125,7 +336,7 @@ def test_the_command_writes_the_hook_and_takes_it_out(
     run: Callable[..., Ran], host: str, tmp_path: Path
 ) -> None:
     """What no hook can do is said in one line."""
-    path = filled_in(HOOKS[host].place, tmp_path, {}, tmp_path)
+    path = filled_in(HOOKS[host].places, tmp_path, {}, tmp_path)
     shown = run(host, "--approvals")
     assert str(path) in shown.err
     assert " hook --host " in shown.out
@@ -134,7 +345,7 @@ def test_the_command_writes_the_hook_and_takes_it_out(
     assert written.status == 0
     assert str(path) in written.err
     items = decoded(path.read_text("utf-8"))["hooks"]
-    assert all(is_our_hook(one) for one in items.values())
+    assert our_hooks({"hooks": items}).keys() == items.keys()
     text = path.read_text("utf-8")
     assert "already there" in run(host, "--approvals", "--write").err
     assert path.read_text("utf-8") == text
@@ -154,10 +365,11 @@ def test_the_limit_that_is_told_is_that_of_the_hook(run: Callable[..., Ran], hos
 
 
 def test_a_host_without_hooks_gets_a_plugin_that_starts_ours(
-    run: Callable[..., Ran], tmp_path: Path
+    run: Callable[..., Ran], installation: Path, tmp_path: Path
 ) -> None:
     """It is a file of its own; one of the person with its name stays as it is."""
-    path = filled_in(HOOKS["opencode"].place, tmp_path, {}, tmp_path)
+    path = filled_in(HOOKS["opencode"].places, tmp_path, {}, tmp_path)
+    assert installation.exists()
     assert "const COMMAND = [" in run("opencode", "--approvals").out
     assert run("opencode", "--approvals", "--write").status == 0
     text = path.read_text("utf-8")
@@ -197,17 +409,24 @@ def test_a_file_of_the_person_comes_back_byte_for_byte(
         ("", "", "within 55 s"),
         ("--limit 55", "--limit 60", "must give up before its host does"),
         ("--limit 55", "", "must give up before its host does"),
+        ("--limit 55", "--limit nan", "must give up before its host does"),
+        ("--limit 55", "--limit x", "must give up before its host does"),
+        ('"timeout": 60', '"timeout": "x"', "is not complete"),
         ("--host codex", "--host nobody", "does not work"),
-        ("--limit 55", "--limit 55 --home /dev/null/x", "does not work"),
-        ('"command": "', '"command": "echo; ', "does not work: echo;"),
+        ('"command": "', '"command": "/opt', "was not tried"),
     ],
 )
 def test_the_doctor_tries_the_hook(
-    run: Callable[..., Ran], tmp_path: Path, old: str, new: str, told: str
+    run: Callable[..., Ran],
+    installation: Path,
+    old: str,
+    new: str,
+    told: str,
 ) -> None:
     """Whether it starts, and gives up in time; Codex alone knows whether it is trusted."""
     run("codex", "--approvals", "--write")
-    path = tmp_path / ".codex" / "hooks.json"
+    path = HOOKS["codex"].path
+    assert str(installation) in path.read_text("utf-8")
     path.write_text(
         path.read_text("utf-8").replace(old, new) if old else path.read_text("utf-8"), "utf-8"
     )
@@ -217,14 +436,22 @@ def test_the_doctor_tries_the_hook(
     assert (found.level is doctor.Level.OK) is (not old)
 
 
-@pytest.mark.parametrize("text", ['{"hooks": []}', '{"hooks": {"PermissionRequest": {}}}', "{"])
-def test_a_file_that_is_not_understood_is_left_alone(
-    run: Callable[..., Ran], tmp_path: Path, text: str
+def test_the_inbox_folder_of_a_hook_is_looked_at(
+    run: Callable[..., Ran], installation: Path, tmp_path: Path
 ) -> None:
-    """And the command says so."""
-    path = tmp_path / ".codex" / "hooks.json"
-    path.parent.mkdir()
-    path.write_text(text, "utf-8")
-    ran = run("codex", "--approvals", "--write")
-    assert ran.status
-    assert path.read_text("utf-8") == text
+    """Its trial uses another one."""
+    assert installation.exists()
+    run("codex", "--approvals", "--write", "--home", str(tmp_path / "file"))
+    (tmp_path / "file").touch()
+    assert [one.code for one in doctor.check_hooks()] == ["hook trust", "home no folder"]
+
+
+def test_a_part_of_the_hook_is_not_the_hook(run: Callable[..., Ran], installation: Path) -> None:
+    """Without the others, cards of what was answered at the keyboard would stay."""
+    assert installation.exists()
+    run("claude-code", "--approvals", "--write")
+    path = HOOKS["claude-code"].path
+    path.write_text(jsonc.take(path.read_text("utf-8"), ("hooks", "Stop")), "utf-8")
+    assert [one.code for one in doctor.check_hooks()] == ["hook part"]
+    run("claude-code", "--approvals", "--write")
+    assert [one.code for one in doctor.check_hooks()] == ["hook"]

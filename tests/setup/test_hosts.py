@@ -4,8 +4,9 @@ import base64
 import html
 import json
 import re
+import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -14,13 +15,16 @@ import pytest
 from humanmcp.cli import main
 from humanmcp.common.settings import Settings
 from humanmcp.locales import LANGUAGES, say
+from humanmcp.setup.hook_entries import HOOKS
 from humanmcp.setup.hosts import (
     BY_NAME,
     HOSTS,
     Host,
     HostCommand,
+    as_ours,
     command_for,
     command_in,
+    given_to_humanmcp,
     install_link,
     local_entry,
     manner_for,
@@ -44,6 +48,82 @@ def test_the_command_of_an_entry_is_found_again_in_any_shape(host: Host) -> None
     assert starts_humanmcp(made)
 
 
+@pytest.mark.parametrize(
+    ("platform", "host", "variables", "expected"),
+    [
+        ("linux", "claude-code", {}, "/me/.claude.json"),
+        ("linux", "claude-code", {"CLAUDE_CONFIG_DIR": "/x"}, "/x/.claude.json"),
+        ("darwin", "claude-code", {"CLAUDE_CONFIG_DIR": "/x"}, "/x/.claude.json"),
+        ("linux", "claude-code", {"CLAUDE_CONFIG_DIR": ""}, "/me/.claude.json"),
+        ("linux", "codex", {"CODEX_HOME": "/x"}, "/x/config.toml"),
+        ("linux", "gemini-cli", {"GEMINI_CLI_HOME": "/x"}, "/x/.gemini/settings.json"),
+        ("linux", "copilot-cli", {"COPILOT_HOME": "/x"}, "/x/mcp-config.json"),
+        ("linux", "copilot-cli", {"XDG_CONFIG_HOME": "/x"}, "/me/.copilot/mcp-config.json"),
+        ("linux", "qwen-code", {"QWEN_HOME": "/x"}, "/x/settings.json"),
+        ("linux", "opencode", {"XDG_CONFIG_HOME": "/x"}, "/x/opencode/opencode.json"),
+        ("linux", "opencode", {"XDG_CONFIG_HOME": "x"}, "/me/.config/opencode/opencode.json"),
+        ("linux", "opencode", {"OPENCODE_CONFIG_DIR": "/x"}, "/me/.config/opencode/opencode.json"),
+        ("linux", "zed", {"XDG_CONFIG_HOME": "/x"}, "/x/zed/settings.json"),
+        (
+            "linux",
+            "zed",
+            {"FLATPAK_XDG_CONFIG_HOME": "/y", "XDG_CONFIG_HOME": "/x"},
+            "/y/zed/settings.json",
+        ),
+        ("darwin", "zed", {"XDG_CONFIG_HOME": "/x"}, "/me/.config/zed/settings.json"),
+        (
+            "linux",
+            "goose",
+            {"GOOSE_PATH_ROOT": "/y", "XDG_CONFIG_HOME": "/x"},
+            "/y/config/config.yaml",
+        ),
+        ("linux", "goose", {"XDG_CONFIG_HOME": "/x"}, "/x/goose/config.yaml"),
+        ("linux", "vscode", {"XDG_CONFIG_HOME": "/x"}, "/x/Code/User/mcp.json"),
+        (
+            "linux",
+            "vscode",
+            {"VSCODE_PORTABLE": "/y", "XDG_CONFIG_HOME": "/x"},
+            "/y/user-data/User/mcp.json",
+        ),
+        ("win32", "vscode", {"VSCODE_APPDATA": "/y", "APPDATA": "/x"}, "/y/Code/User/mcp.json"),
+        ("win32", "vscode", {"APPDATA": "/x"}, "/x/Code/User/mcp.json"),
+        ("win32", "vscode", {}, "/me/AppData/Roaming/Code/User/mcp.json"),
+        (
+            "linux",
+            "claude-desktop",
+            {"XDG_CONFIG_HOME": "/x"},
+            "/x/Claude/claude_desktop_config.json",
+        ),
+        ("win32", "claude-desktop", {"APPDATA": "/x"}, "/x/Claude/claude_desktop_config.json"),
+        ("linux", "cursor", {"CURSOR_CONFIG_DIR": "/x"}, "/me/.cursor/mcp.json"),
+    ],
+)
+def test_a_host_s_own_variables_say_where_its_file_is(
+    platform: str, host: str, variables: Mapping[str, str], expected: str
+) -> None:
+    """Those that its documentation or its code names, and no others."""
+    assert place(BY_NAME[host], platform, Path("/me"), variables, None) == Path(expected)
+
+
+def test_a_relative_variable_is_of_the_folder_in_which_the_host_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Claude Code, Gemini CLI, Qwen Code and Copilot CLI were measured."""
+    monkeypatch.chdir(tmp_path)
+    found = place(BY_NAME["claude-code"], "linux", Path("/me"), {"CLAUDE_CONFIG_DIR": "x"}, None)
+    assert found == tmp_path / "x" / ".claude.json"
+
+
+@pytest.mark.parametrize("host", [host for host in HOSTS if host.name in HOOKS])
+def test_hooks_and_plugins_are_where_the_servers_of_the_host_are(host: Host) -> None:
+    """One variable moves all of them."""
+    for places in (HOOKS[host.name].places, host.plugin):
+        own = {written.partition("/")[0] for written in places if written.startswith("$")}
+        servers = (host.user_places or host.places)[""]
+        named = {written.partition("/")[0] for written in servers if written.startswith("$")}
+        assert own == named or places[-1:] == ["./.github/hooks/humanmcp.json"] or not places
+
+
 @pytest.mark.parametrize("platform", ["darwin", "win32", "linux"])
 def test_every_host_has_a_place_on_every_system(platform: str) -> None:
     """Absolute, and inside the home or the project."""
@@ -52,6 +132,59 @@ def test_every_host_has_a_place_on_every_system(platform: str) -> None:
         found = place(host, platform, home, {"APPDATA": "/home/me/roaming"}, project)
         assert found.is_absolute()
         assert found.is_relative_to(home) or found.is_relative_to(project)
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        (("humanmcp", "hook"), ("humanmcp", "hook")),
+        (("/opt/my tools/humanmcp",), ("humanmcp",)),
+        (("C:\\me\\humanmcp.exe", "serve"), ("humanmcp", "serve")),
+        (("python3.12", "-m", "humanmcp", "tap"), ("humanmcp", "tap")),
+        (("/x/python", "-P", "-m", "humanmcp"), ("humanmcp",)),
+        (("uvx", "humanmcp@0.1", "serve"), ("humanmcp", "serve")),
+        ((), ()),
+        (("my-humanmcp", "serve"), ()),
+        (("humanmcp-hook", "serve"), ()),
+        (("humanmcp.sh", "serve"), ()),
+        (("sh", "-c", "humanmcp"), ()),
+        (("env", "humanmcp", "serve"), ()),
+        (("npx", "humanmcp"), ()),
+        (("python", "x.py", "-m", "humanmcp"), ()),
+        (("python", "-c", "x", "-m", "humanmcp"), ()),
+        (("cmd", "/c", "humanmcp"), ()),
+    ],
+)
+def test_humanmcp_is_the_program_and_not_one_of_the_words(
+    words: tuple[str, ...], given: tuple[str, ...]
+) -> None:
+    """What is behind a shell, `env` or a script may be anything."""
+    assert given_to_humanmcp(words) == given
+
+
+def test_only_the_command_of_this_installation_is_ours(installation: Path, tmp_path: Path) -> None:
+    """By the file that it is, not by its name; a link to it is replaced by its own path."""
+    python = sys.executable
+    link, other = tmp_path / "link" / "humanmcp", write(tmp_path / "bin" / "humanmcp", "")
+    link.parent.mkdir()
+    link.symlink_to(installation)
+    own = (str(installation), "serve")
+    assert as_ours(own) == as_ours((str(link), "serve")) == own
+    assert as_ours((python, "-m", "humanmcp", "hook")) == (python, "-P", "-m", "humanmcp", "hook")
+    for words in (
+        (str(other), "serve"),
+        ("humanmcp", "serve"),
+        ("./humanmcp", "serve"),
+        (str(tmp_path / "gone" / "humanmcp"),),
+        ("python", "-m", "humanmcp"),
+        (str(tmp_path / "python"), "-m", "humanmcp"),
+        (python, "-c", "x"),
+        (python, "-m", "other"),
+        ("/bin/sh", "-c", "x", "humanmcp", "serve"),
+        ("uvx", "humanmcp"),
+        (),
+    ):
+        assert as_ours(words) == ()
 
 
 def test_waiting_is_written_in_the_unit_of_each_host() -> None:
@@ -206,7 +339,7 @@ def test_without_the_console_script_python_is_named(
     python = write(tmp_path / "bin" / "python", "")
     monkeypatch.setattr("sys.executable", str(python))
     made = command_for({}, [])
-    assert (made.command, made.args) == (str(python), ("-m", "humanmcp", "serve"))
+    assert (made.command, made.args) == (str(python), ("-P", "-m", "humanmcp", "serve"))
 
 
 def test_out_of_uv_s_cache_uvx_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def _play(
 def spoil(host: RealHost, home: Path, url: str) -> None:
     """Let the hook name a program that is not there."""
     host.prepare(home, url)
-    path = filled_in(HOOKS[host.name].place, home, {}, home)
+    path = filled_in(HOOKS[host.name].places, home, {}, home)
     written = path.read_text("utf-8")
     spoilt = written.replace(json.dumps(str(Path(sys.executable).parent))[1:-1], "/nowhere")
     assert spoilt != written
