@@ -68,7 +68,11 @@ class MadeFilesHook(BuildHookInterface):  # type: ignore[type-arg]  # the type o
     def _compile_sentences(self, build_data: dict[str, Any]) -> None:
         compiling = _load(ROOT / "humanmcp" / "locales" / "compiling.py")
         self._made = tempfile.TemporaryDirectory()
-        for language in compiling.languages():
-            target = Path(self._made.name, language)
-            compiling.write(target, compiling.sections(language), stamped=False)
-        build_data["force_include"][self._made.name] = "humanmcp/locales/compiled"
+        extensions = (ROOT / "humanmcp" / "extensions").glob("*/locales")
+        for number, folder in enumerate((ROOT / "humanmcp" / "locales", *sorted(extensions))):
+            made = Path(self._made.name, str(number))
+            for language in compiling.languages(folder):
+                sections = compiling.sections(language, folder)
+                compiling.write(made / language, sections, stamped=False)
+            target = (folder / "compiled").relative_to(ROOT).as_posix()
+            build_data["force_include"][str(made)] = target

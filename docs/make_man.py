@@ -45,7 +45,7 @@ def _lines() -> Iterator[str]:
         yield ".PP"
         yield _text(" ".join(paragraph.split()).replace("`", ""))
     yield ".SH COMMANDS"
-    for name in cli.COMMANDS:
+    for name in cli.commands():
         yield from _command(name)
     yield ".SH EXIT STATUS"
     for status, meaning in _OUTCOMES:
@@ -58,7 +58,7 @@ def _lines() -> Iterator[str]:
 
 
 def _command(name: str) -> Iterator[str]:
-    parser = cli.parser_of(name, importlib.import_module(cli.COMMANDS[name]))
+    parser = cli.parser_of(name, importlib.import_module(cli.commands()[name]))
     yield f".SS humanmcp {name}"
     yield _text((parser.description or "").replace("`", ""))
     for action in parser._actions:  # noqa: SLF001 - argparse lists them nowhere else

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from docs import make_api, make_book_schema, make_install, make_man, make_manifests, make_types
 from humanmcp import cli
-from humanmcp.cli import COMMANDS
+from humanmcp.cli import commands
 from humanmcp.common import mistakes
 from humanmcp.common.settings import DEFAULTS, FILE_NAME, PREFIX
 from humanmcp.export import hosts
@@ -78,7 +78,7 @@ def with_notice(lines: Iterator[str]) -> str:
 
 def parser_of(command: str) -> argparse.ArgumentParser:
     """Make the parser of one command, with every argument it has."""
-    return cli.parser_of(command, importlib.import_module(COMMANDS[command]))
+    return cli.parser_of(command, importlib.import_module(commands()[command]))
 
 
 def _commands() -> Iterator[str]:
@@ -88,12 +88,12 @@ def _commands() -> Iterator[str]:
         "`humanmcp COMMAND --help` prints the same. Most flags are also [settings](settings.md):",
         "set them once, in the environment or in the settings file.",
     )
-    for command in COMMANDS:
+    for command in commands():
         yield ""
         yield f"## `humanmcp {command}`"
         yield ""
-        yield _sentence(say("command", command, "en"))
         parser = parser_of(command)
+        yield _sentence(parser.description or "")
         arguments = [action for action in parser._actions if _is_shown(action)]  # noqa: SLF001 - argparse lists them nowhere else
         if arguments:
             yield ""
@@ -308,7 +308,7 @@ FAULT_ROWS: Final = (
         "about 70 faults, one in each call",
         "",
         "**{faults.title}**",
-        '`"order": "faults", "text": "on"`',
+        '`"order": "extension", "text": "faults on"`',
     ),
     (
         "an exit with a status",
@@ -373,7 +373,8 @@ def _faults() -> Iterator[str]:
 
 def _labelled(text: str) -> str:
     """Fill in what the page writes on its buttons."""
-    labels = sentences_of("desk", "en")
+    theirs = {f"faults.{code}": text for code, text in sentences_of("faults", "en").items()}
+    labels = {**sentences_of("desk", "en"), **theirs}
     return re.sub(r"\{([a-z][a-z. ]*)\}", lambda match: labels[match[1]], text)
 
 

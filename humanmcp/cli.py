@@ -51,7 +51,6 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "roles": {
         "client": "humanmcp.host.commands.client",
         "host": "humanmcp.host.commands.host",
-        "judge": "humanmcp.judge.command",
         "play": "humanmcp.play",
     },
     "between": {
@@ -83,6 +82,11 @@ def groups() -> Mapping[str, Mapping[str, str]]:
         if name not in COMMANDS:
             found.setdefault(command.group, {})[name] = command.module
     return found
+
+
+def commands() -> Mapping[str, str]:
+    """Return every command and its module."""
+    return {name: module for group in groups().values() for name, module in group.items()}
 
 
 def module_of(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.cli import COMMANDS, main
+from humanmcp.cli import commands, main
 from tests.support.serve_process import bare_environment
 from tests.support.waiting import until
 
@@ -55,7 +55,7 @@ def in_bash(script: Path, *words: str) -> list[str]:
 @pytest.mark.parametrize("script", ["bash"], indirect=True)
 def test_bash_completes_commands_flags_and_values(script: Path) -> None:
     """Files where nothing is known."""
-    assert set(COMMANDS) <= set(in_bash(script, ""))
+    assert set(commands()) <= set(in_bash(script, ""))
     assert in_bash(script, "ch") == ["check"]
     assert in_bash(script, "check", "--fo") == ["--form", "--format"]
     assert in_bash(script, "check", "--form", "mess") == ["message"]
@@ -74,7 +74,7 @@ def in_fish(script: Path, line: str) -> list[str]:
 @pytest.mark.parametrize("script", ["fish"], indirect=True)
 def test_fish_completes_commands_flags_and_values(script: Path) -> None:
     """Each with what it means."""
-    assert set(COMMANDS) <= set(in_fish(script, "humanmcp "))
+    assert set(commands()) <= set(in_fish(script, "humanmcp "))
     assert in_fish(script, "humanmcp che") == ["check"]
     assert in_fish(script, "humanmcp check --fo") == ["--form", "--format"]
     assert sorted(in_fish(script, "humanmcp check --form ")) == sorted(FORMS)
@@ -134,7 +134,7 @@ def test_the_page_of_man_can_be_read(tmp_path: Path) -> None:
     from docs import make_man  # noqa: PLC0415 - beside what needs it
 
     page = make_man.page()
-    for command in COMMANDS:
+    for command in commands():
         assert f".SS humanmcp {command}\n" in page
     if shutil.which("groff") is None:
         pytest.skip("there is no groff here")

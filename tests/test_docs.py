@@ -18,7 +18,7 @@ from fastapi.routing import APIRoute
 
 from docs import make_reference
 from humanmcp import launch, locales
-from humanmcp.cli import COMMANDS, main
+from humanmcp.cli import commands, main
 from humanmcp.common import own_process
 from humanmcp.common.book_file import decode_book, parse_book
 from humanmcp.common.settings import BOOK_NAME, DEFAULTS, FILE_NAME, PREFIX
@@ -112,7 +112,7 @@ def test_the_generated_pages_are_up_to_date(name: str) -> None:
     assert read(REFERENCE / name) == make_reference.pages()[REFERENCE / name]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", commands())
 def test_every_command_and_flag_is_documented(command: str) -> None:
     """Each command has its section, and each of its flags stands there."""
     section = read(REFERENCE / "commands.md").split(f"## `humanmcp {command}`")[1].split("\n## ")[0]
@@ -205,7 +205,7 @@ def unknown_in(code: str) -> list[str]:
         code = code.replace(added, "")
     for command, rest in re.findall(r"\bhumanmcp (?!humanmcp)([a-z]+)\b([^#|]*)", code):
         typed = re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest.partition(" -- ")[0])
-        if command not in COMMANDS or not set(typed) <= flags_of(command):
+        if command not in commands() or not set(typed) <= flags_of(command):
             found.append(code)
     return found
 

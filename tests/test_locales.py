@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.cli import COMMANDS as COMMAND_NAMES
+from humanmcp.cli import commands
 from humanmcp.locales import LANGUAGES, UnknownSentenceError, language_of, say
 from humanmcp.locales.compiling import sections
 
@@ -86,7 +86,7 @@ def test_a_printed_command_line_does_only_what_it_says(
 def test_every_command_line_with_fillings_is_in_backticks() -> None:
     """So that the test above finds it."""
     command = re.compile(
-        rf"(?:humanmcp (?:{'|'.join(COMMAND_NAMES)})|chmod|{{program)\b[^.。:]*{{(?!codes)"
+        rf"(?:humanmcp (?:{'|'.join(commands())})|chmod|{{program)\b[^.。:]*{{(?!codes)"
     )
     outside = [
         (language, section.name, code)

@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from humanmcp.judge.misbehaviours import misbehaviours
-from humanmcp.judge.verdicts import Word
+from humanmcp.extensions.judge.misbehaviours import misbehaviours
+from humanmcp.extensions.judge.verdicts import Word
 from humanmcp.locales import say
 from humanmcp.setup import hosts
 from tests.clients.reactions import commands

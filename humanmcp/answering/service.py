@@ -16,6 +16,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
+from humanmcp import extensions
 from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import (
     WRITES_FOR,
@@ -508,7 +509,11 @@ def queue_outgoing(inbox: DeskInbox, session: str, reply: Reply) -> str:
 
 
 def not_understood(order: Order, text: str) -> str:
-    """Return the code of why an order with this text cannot be followed; "" when it is clear."""
+    """Return the code of why an order with this text cannot be followed; "" when it is clear.
+
+    Raises:
+        OrderError: the extension whose order it is says why.
+    """
     code, is_understood = "", True
     match order:
         case Order.RAW:
@@ -522,9 +527,12 @@ def not_understood(order: Order, text: str) -> str:
 
             code = "http fault"
             is_understood = text == TAKEN_BACK or HttpFault.read(text) is not None
-        case Order.FAULTS:
-            code = "faults"
-            is_understood = re.fullmatch("on|off|shown [a-z0-9_]{1,60} [rwen]", text) is not None
+        case Order.EXTENSION:
+            name, _, words = text.partition(" ")
+            code, understand = "extension", extensions.order(name)
+            is_understood = understand is not None
+            if understand is not None:
+                understand(words)
         case Order.PARK:
             code, is_understood = "park", re.fullmatch(r"[0-9]{1,12}", text) is not None
         case Order.STATUS:

@@ -33,7 +33,7 @@ from humanmcp.desk.inbox import inbox_page
 from humanmcp.desk.login import linked
 from humanmcp.desk.rendering import edition, language_of, render, static_contents
 from humanmcp.desk.routing import DeskRoute, RefusedError
-from humanmcp.desk.send import faults_page, send_page
+from humanmcp.desk.send import send_page
 from humanmcp.desk.server import server_page
 from humanmcp.desk.settings import settings_page
 from humanmcp.inbox.contract import StoreError, UnknownItemError
@@ -91,7 +91,6 @@ PAGES: Final = (
         opening.router,
         settings_page.router,
         send_page.router,
-        faults_page.router,
     ),
     *(login_page.router, login_page.choices),
     *(one.router for one in extensions.loaded("pages")),

@@ -137,7 +137,6 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     **read(ANSWERING, "/api/exchanges/{session}/{number}/schema"),
     **read(ANSWERING, "/api/history", "/api/calls", "/api/answers"),
     **read(ANSWERING | Who.GUEST, "/api/state", "/api/events"),
-    **read(DESKS, "/faults/{name}"),
     **read(DESKS, "/present", "/export/{name}", "/connect", "/api/openapi.json"),
     **read(Who.DEVICE | HERE, "/worker.js", "/manifest.webmanifest"),
     # Answering.
@@ -169,13 +168,12 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
         default="send",
         most=TEXT,
     ),
-    **acts("/faults/{name}", each(DESKS, "on", "off", "shown *")),
     **acts(
         "/api/sessions/{session}/say",
         {
             **each(ANSWERING, "say"),
             **each(DESKS, "raw", "progress", "silence", "definition", "exit", "crash", "http"),
-            **each(DESKS, "park", "status", "faults"),
+            **each(DESKS, "park", "status", "extension"),
         },
         member="order",
         default="say",

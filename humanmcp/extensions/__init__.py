@@ -64,6 +64,9 @@ class Extension(NamedTuple):
     pages: Sequence[str] = ()
     """Modules with a `router`, and `RIGHTS`: who may use each of its routes (`desk/rights.py`)."""
     links: Sequence[Link] = ()
+    orders: Mapping[str, str] = _NONE
+    """What people may order a running server to do (`Order.EXTENSION`), by the first word: the
+    function that takes the other words, and raises an `OrderError` if they say nothing."""
 
 
 class Installed(NamedTuple):
@@ -146,6 +149,12 @@ def commands() -> Mapping[str, Command]:
         for group, modules in one.brings.commands.items()
         for name, module in modules.items()
     }
+
+
+def order(name: str) -> Any:  # noqa: ANN401 - as above
+    """Return the function that reads the words of an order; None if no extension knows it."""
+    found = (one.brings.orders[name] for one in installed() if name in one.brings.orders)
+    return next(filter(None, map(load, found)), None)
 
 
 def links(place: str) -> tuple[Link, ...]:

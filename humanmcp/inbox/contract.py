@@ -304,9 +304,8 @@ class Order(enum.Enum):
     """End at once and without a word, as a server that is killed."""
     HTTP = "http"
     """Carry the next answer wrongly: the fault that `text` names (`protocol/http/outbound.py`)."""
-    FAULTS = "faults"
-    """Answer each call with another fault: "on"; "off" again. "shown NAME LETTER": what the client
-    showed of one (`judge/trying.py`)."""
+    EXTENSION = "extension"
+    """Do what an extension does: `text` is the name of the order, and its words."""
     PARK = "park"
     """Park the call of the number that `text` holds."""
     STATUS = "status"

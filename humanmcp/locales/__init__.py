@@ -144,9 +144,14 @@ def find_sentence(section: str, code: str, language: str = "", /, **fillings: ob
 
 
 def who(by: str) -> str:
-    """Describe who answered: a person at a desk, the book. Any other name is returned."""
+    """Describe who answered: a person at a desk, the book. Any other name is returned.
+
+    Of an extension that answers by rules it is the sentence `by rule` of its section.
+    """
     name, _, rule = by.partition(": rule ")
-    return find_sentence("by", f"{name} rule" if rule else name, rule=rule) or by
+    known = find_sentence("by", f"{name} rule" if rule else name, rule=rule)
+    is_word = bool(rule) and name.isascii() and name.isalpha()
+    return known or (find_sentence(name, "by rule", rule=rule) if is_word else None) or by
 
 
 def describe(diagnostic: Diagnostic) -> str:

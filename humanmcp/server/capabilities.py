@@ -14,7 +14,6 @@ from humanmcp.server.keepalive import Keepalive
 from humanmcp.server.orders import Orders
 from humanmcp.server.parking import ParkedCalls
 from humanmcp.server.text_files.text_desk import TextFileAnswers
-from humanmcp.server.trying import TriedFaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +34,6 @@ def _replay(way: Way) -> Capability | None:
 _FIRST: Final[tuple[Callable[[Way], Capability | None], ...]] = (
     Keepalive,  # keeps a client from timing out while a request waits
     ParkedCalls,  # lets a person answer hours later, and a client come for the answer
-    TriedFaults,  # answers each call with another fault
 )
 _LAST: Final[tuple[Callable[[Way], Capability | None], ...]] = (
     _replay,  # answers as a server was recorded, or asks the real one

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
-from humanmcp.inbox.contract import InboxError, NotHeldError, Reply
+from humanmcp.inbox.contract import InboxError, NotHeldError, Order, Reply
 from humanmcp.inbox.inbox_session import InboxSession, Stamps
 from humanmcp.protocol.conversation.approvals import action_of, agent_of
 from humanmcp.protocol.conversation.decisions import DecisionRecord
@@ -225,7 +225,8 @@ class Journal(InboxSession):
 
     def note_order(self, reply: Reply) -> None:
         """Record what a person ordered."""
-        what = f"{reply.order.value} {reply.text}".strip()
+        first = "" if reply.order is Order.EXTENSION else reply.order.value
+        what = f"{first} {reply.text}".strip()
         self.record(Direction.NOTE, b"", by=reply.by, note=f"{ON_PURPOSE}{what[:400]}")
 
     def close_answered(

@@ -10,10 +10,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from humanmcp.export.readable import write_html
 from humanmcp.export.recording import ExportOptions
+from humanmcp.extensions.judge.reports import FORMATS
+from humanmcp.extensions.judge.verdicts import Verdict, Word
 from humanmcp.inbox.contract import Item, Key, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.judge.reports import FORMATS
-from humanmcp.judge.verdicts import Verdict, Word
 from tests.browser.seats import (
     INITIALIZE,
     PHONE,

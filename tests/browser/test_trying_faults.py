@@ -22,7 +22,7 @@ def test_all_faults_are_tried_from_a_waiting_call(
     until_keys_act(page)
     open_menu(page)
     page.locator("#add-fault").click()
-    page.locator("#try-faults").click()
+    page.get_by_role("link", name="Try all faults…").click()
     expect(page.locator("#tries")).to_contain_text("Tried: 0 of")
     page.locator("#tries button").click()
     assert json.loads(host.hear())["_meta"] == {"a": 1}

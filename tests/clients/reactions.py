@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from humanmcp.judge.misbehaviours import rows as all_rows
+from humanmcp.extensions.judge.misbehaviours import rows as all_rows
 from humanmcp.protocol.tables import reactions
 from tools.install import CLIENTS, sdk_1
 
@@ -53,7 +53,7 @@ def cases(rows: dict[str, Any]) -> dict[str, str]:
 def measured(command: tuple[str, ...], wanted: dict[str, str]) -> dict[str, str]:
     """Play every case for one client."""
     with tempfile.TemporaryDirectory() as folder:
-        server = (sys.executable, "-m", "humanmcp.judge.playing", folder, "60", "t")
+        server = (sys.executable, "-m", "humanmcp.extensions.judge.playing", folder, "60", "t")
         done = subprocess.run(
             (*command, json.dumps(wanted), *server),
             capture_output=True,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.cli import COMMANDS, main
+from humanmcp.cli import commands, main
 from humanmcp.common.parsing import sentence
 
 KANA = ("ぁ", "ヿ")
@@ -20,7 +20,7 @@ def _english_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", commands())
 def test_the_help_of_every_command_speaks_the_language_that_is_asked_for(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from humanmcp import extensions
 from humanmcp.common.web_folder import web_folder
 from humanmcp.desk import guard, rights
 from humanmcp.desk.app import CALLS, PAGES
@@ -42,7 +43,9 @@ ENDING: Final = frozenset({"POST /logout"})
 def test_every_route_has_an_entry_and_every_entry_a_route() -> None:
     """What is allowed to nobody is not there, and what is not there is allowed to nobody."""
     files = {"GET /favicon.ico", *(key for key in TABLE if "/static/" in key)}
-    assert set(TABLE) == {*ENDPOINTS, *files, "POST /login"}
+    brought = {key for one in extensions.loaded("pages") for key in one.RIGHTS}
+    assert {*TABLE, *brought} == {*ENDPOINTS, *files, "POST /login"}
+    assert not TABLE.keys() & brought
 
 
 def test_a_route_without_an_entry_does_not_start() -> None:

@@ -19,7 +19,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for language in LANGUAGES:
         shutil.copytree(compiling.FOLDER / language, copy / language)
     monkeypatch.setattr(locales, "_FOLDER", copy)
-    monkeypatch.setattr(locales, "_COMPILED", copy / "compiled")
     return copy
 
 

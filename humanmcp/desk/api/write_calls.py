@@ -297,8 +297,8 @@ def submit_outgoing(request: Request, session: str, body: SayBody) -> TicketShap
     The order `definition` changes the server definition: `text` is JSON with `add` and `remove`,
     as in a rule of the answer book. The others are for testing a client: `raw` writes bytes (`text`
     is base64), `progress` and `silence` take `on` or `off`, `exit` takes a status, `crash`
-    nothing. `faults` with `on` answers each call with another fault, until `off`. If an order is
-    not possible, 422 says why.
+    nothing. `extension` takes the order of an extension: `faults on` answers each call with another
+    fault, until `faults off`. If an order is not possible, 422 says why.
     """
     reply = Reply(body.text, TextForm.MESSAGE, body.anyway, BY, now(), order=body.order)
     try:

@@ -3,7 +3,7 @@
 A row begins with the code of the problem, and with what tells it from others of its code: `at` is
 the beginning of its place, any other name is a detail of the problem. The first row that fits
 counts. `python -m tests.clients.reactions` measures the rows again with the real clients, and
-writes the table; its cases are in `humanmcp/judge/misbehaviours.toml`.
+writes the table; its cases are in `humanmcp/extensions/judge/misbehaviours.toml`.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from humanmcp.judge.misbehaviours import misbehaviour, rows
-from humanmcp.judge.playing import Player
+from humanmcp.extensions.judge.misbehaviours import misbehaviour, rows
+from humanmcp.extensions.judge.playing import Player
 from humanmcp.locales import describe, sentences_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity

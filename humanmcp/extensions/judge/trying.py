@@ -1,6 +1,6 @@
 """Try all faults: the next calls of a served session are each answered wrongly, in another way.
 
-The server of the session plays them (`server/trying.py`). What the client then did is read from
+The server of the session plays them (`tried_faults.py`). What the client then did is read from
 the transcript: an order of a person begins, ends, or tells what the client showed.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import seconds_of
-from humanmcp.judge.misbehaviours import RIGHT, WRONG, Misbehaviour, misbehaviours
-from humanmcp.judge.playing import KEPT, Event
-from humanmcp.judge.running import Run
-from humanmcp.judge.verdicts import Verdict, verdict
+from humanmcp.extensions.judge.misbehaviours import RIGHT, WRONG, Misbehaviour, misbehaviours
+from humanmcp.extensions.judge.playing import KEPT, Event
+from humanmcp.extensions.judge.running import Run
+from humanmcp.extensions.judge.verdicts import Verdict, verdict
 from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
 
 if TYPE_CHECKING:
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.transcript import Frame
 
 BY: Final = "faults"
+ORDER: Final = "faults"
+"""The first word of the orders of people: `on`, `off`, `shown NAME LETTER`."""
 SHOWN: Final = {"r": RIGHT, "w": WRONG, "e": "error", "n": ""}
 """What the client showed, by the letter that a person chooses."""
 _RULE: Final = f"{BY}: rule "
-_ORDERED: Final = f"{ON_PURPOSE}faults "
+_ORDERED: Final = f"{ON_PURPOSE}{ORDER} "
 _GOOD: Final = Run([], None, output=RIGHT)
 
 

@@ -16,12 +16,18 @@ from typing import Any
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.judge import command, running
-from humanmcp.judge.misbehaviours import GOOD, Misbehaviour, misbehaviour, misbehaviours, written
-from humanmcp.judge.playing import Event
-from humanmcp.judge.reports import FORMATS, duties, report
-from humanmcp.judge.running import Client, JudgeError, Run, run_client
-from humanmcp.judge.verdicts import DECISIONS, Verdict, Word, facts, verdict
+from humanmcp.extensions.judge import command, running
+from humanmcp.extensions.judge.misbehaviours import (
+    GOOD,
+    Misbehaviour,
+    misbehaviour,
+    misbehaviours,
+    written,
+)
+from humanmcp.extensions.judge.playing import Event
+from humanmcp.extensions.judge.reports import FORMATS, duties, report
+from humanmcp.extensions.judge.running import Client, JudgeError, Run, run_client
+from humanmcp.extensions.judge.verdicts import DECISIONS, Verdict, Word, facts, verdict
 from humanmcp.locales import sentences_of
 from tests.support.waiting import PATIENCE, until
 

@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import to_stderr
-from humanmcp.judge.misbehaviours import GOOD, RIGHT, WRONG, misbehaviour
-from humanmcp.judge.playing import SERVER, HttpServer, NextSessions, events
-from humanmcp.judge.reports import SECTION, said
-from humanmcp.judge.running import Run, configuration, end_all, processes, server_command
-from humanmcp.judge.trying import SHOWN
-from humanmcp.judge.verdicts import Verdict, verdict
+from humanmcp.extensions.judge.misbehaviours import GOOD, RIGHT, WRONG, misbehaviour
+from humanmcp.extensions.judge.playing import SERVER, HttpServer, NextSessions, events
+from humanmcp.extensions.judge.reports import SECTION, said
+from humanmcp.extensions.judge.running import Run, configuration, end_all, processes, server_command
+from humanmcp.extensions.judge.trying import SHOWN
+from humanmcp.extensions.judge.verdicts import Verdict, verdict
 from humanmcp.locales import say
 from humanmcp.setup.hosts import BY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from humanmcp.judge.misbehaviours import Misbehaviour
-    from humanmcp.judge.running import Client
+    from humanmcp.extensions.judge.misbehaviours import Misbehaviour
+    from humanmcp.extensions.judge.running import Client
 
 _LIFE: Final = 24 * 3600.0
 """Seconds after which a server ends which its client does not end."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any, Final
 
-from humanmcp.judge.misbehaviours import misbehaviours
-from humanmcp.judge.verdicts import Word
+from humanmcp.extensions.judge.misbehaviours import misbehaviours
+from humanmcp.extensions.judge.verdicts import Word
 from humanmcp.locales import say
 from humanmcp.protocol.tables.reactions import CLIENTS, MEASURED, Reaction
 from tools.judging import FILE, PAGE, page

@@ -19,14 +19,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.child import start_error
-from humanmcp.judge.playing import SERVER, Event, HttpServer, HttpSession, Player, Record, events
+from humanmcp.extensions.judge.playing import (
+    SERVER,
+    Event,
+    HttpServer,
+    HttpSession,
+    Player,
+    Record,
+    events,
+)
 from humanmcp.locales.stop import StopError
 from humanmcp.setup.hosts import BY_NAME, HostCommand, local_entry, snippet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from humanmcp.judge.misbehaviours import Misbehaviour
+    from humanmcp.extensions.judge.misbehaviours import Misbehaviour
     from humanmcp.setup.hosts import Host
 
 KEPT: Final = 100_000

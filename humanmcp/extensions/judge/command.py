@@ -13,11 +13,11 @@ from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.person_files import write_whole
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, rewrite, to_stderr
-from humanmcp.judge.misbehaviours import GOOD, Misbehaviour, misbehaviours
-from humanmcp.judge.reports import FORMATS, report, said, summary
-from humanmcp.judge.running import Client, JudgeError, run_client
-from humanmcp.judge.serving import serve
-from humanmcp.judge.verdicts import Verdict, Word, verdict
+from humanmcp.extensions.judge.misbehaviours import GOOD, Misbehaviour, misbehaviours
+from humanmcp.extensions.judge.reports import FORMATS, report, said, summary
+from humanmcp.extensions.judge.running import Client, JudgeError, run_client
+from humanmcp.extensions.judge.serving import serve
+from humanmcp.extensions.judge.verdicts import Verdict, Word, verdict
 from humanmcp.locales import say
 from humanmcp.locales.stop import USAGE_ERROR
 from humanmcp.setup.hosts import BY_NAME
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.judge.running import Run
+    from humanmcp.extensions.judge.running import Run
 
 SECTION: Final = "judge"
 WORSE: Final = 1

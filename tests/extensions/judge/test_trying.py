@@ -11,11 +11,11 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.answering.service import queue_outgoing
+from humanmcp.extensions.judge.misbehaviours import Misbehaviour, misbehaviours
+from humanmcp.extensions.judge.trying import BY, to_try, tried
+from humanmcp.extensions.judge.verdicts import Word
 from humanmcp.inbox.contract import HttpFacts, Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.judge.misbehaviours import Misbehaviour, misbehaviours
-from humanmcp.judge.trying import BY, to_try, tried
-from humanmcp.judge.verdicts import Word
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction, Frame
 from tests.support.desk_process import Desking
@@ -122,7 +122,7 @@ def test_an_order_that_is_none_is_refused(desk: Desking, host: Serving, order: s
     """On the page it is an act that the table does not know, or a sentence."""
     name = until(host.find_session, "a session").name
     path = f"/api/sessions/{name}/say"
-    assert desk.post(path, {"text": order, "order": "faults"}).status == 422
+    assert desk.post(path, {"text": f"faults {order}", "order": "extension"}).status == 422
     if order.startswith("shown "):
         assert "is not allowed here" in desk.submit(f"/faults/{name}", act=order).text
 
@@ -138,7 +138,7 @@ def test_a_permission_prompt_and_a_question_wait_for_a_person(
         host.send(request(2, "tools/list"))
         tools = {one["name"] for one in json.loads(host.hear())["result"]["tools"]}
         name = until(host.find_session, "a session").name
-        desk.post(f"/api/sessions/{name}/say", {"text": "on", "order": "faults"})
+        desk.post(f"/api/sessions/{name}/say", {"text": "faults on", "order": "extension"})
         until(lambda: ">Stop</button>" in desk.page(f"/faults/{name}"), "it has begun")
         asked = {"approve": {"tool_name": "Bash", "input": {}}, "ask_human": {"question": "Well?"}}
         assert tools >= asked.keys()
@@ -173,7 +173,7 @@ def test_over_http_each_call_gets_its_fault(tmp_path: Path) -> None:
         headers = server.initialize()
         possible = possible_in(port="1")
         name = until(lambda: [one.name for one in inbox.sessions()], "a session")[0]
-        queue_outgoing(inbox, name, Reply("on", by="desk", order=Order.FAULTS))
+        queue_outgoing(inbox, name, Reply("faults on", by="desk", order=Order.EXTENSION))
         until(lambda: tried(inbox.frames(name))[1], "it has begun")
         for number, _row in enumerate(possible, start=2):
             assert server.ask(body=call(number), headers=headers).status == 200

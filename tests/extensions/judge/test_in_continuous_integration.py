@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
+HOW_TO = Path(__file__).parents[3] / "docs" / "how-to"
 PAGE = "in-continuous-integration.md"
 CLIENT = Path(__file__).with_name("hand_made_client.py")
 BOOK = """

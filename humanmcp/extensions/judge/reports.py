@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.junit import Case, junit
-from humanmcp.judge.misbehaviours import misbehaviours
-from humanmcp.judge.verdicts import Verdict, Word
+from humanmcp.extensions.judge.misbehaviours import misbehaviours
+from humanmcp.extensions.judge.verdicts import Verdict, Word
 from humanmcp.locales import say, spoken_language
 from humanmcp.protocol.json.visible import visible
 

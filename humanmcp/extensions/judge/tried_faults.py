@@ -13,8 +13,8 @@ from humanmcp.server.moments import LEFT_TO_A_PERSON, Acted, Capability
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from humanmcp.extensions.judge.misbehaviours import Misbehaviour
     from humanmcp.inbox.contract import Reply
-    from humanmcp.judge.misbehaviours import Misbehaviour
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.server.moments import Way
 
@@ -29,12 +29,12 @@ class TriedFaults(Capability):
         self._left: list[Misbehaviour] = []
 
     def order(self, reply: Reply) -> None:
-        if reply.order is not Order.FAULTS or reply.text not in ("on", "off"):
+        if reply.order is not Order.EXTENSION or reply.text not in ("faults on", "faults off"):
             return
-        from humanmcp.judge.trying import to_try  # noqa: PLC0415 - seldom
+        from humanmcp.extensions.judge.trying import to_try  # noqa: PLC0415 - seldom
 
         found = to_try(self._way.journal.facts, self._way.session.negotiated)
-        self._left = found if reply.text == "on" else []
+        self._left = found if reply.text == "faults on" else []
         self._way.look_again()
 
     def decide(self, exchange: Exchange, rest: Callable[[Exchange], Decision]) -> Decision:
@@ -49,8 +49,8 @@ class TriedFaults(Capability):
             return None
         if not self._left:
             return LEFT_TO_A_PERSON
-        from humanmcp.judge.playing import Player  # noqa: PLC0415 - seldom
-        from humanmcp.judge.trying import by  # noqa: PLC0415 - seldom
+        from humanmcp.extensions.judge.playing import Player  # noqa: PLC0415 - seldom
+        from humanmcp.extensions.judge.trying import by  # noqa: PLC0415 - seldom
 
         row = self._left.pop(0)
         player = Player(row, [exchange.tool])

@@ -1,6 +1,6 @@
 """The server that does one thing wrong: over stdio as a program, over HTTP inside `humanmcp judge`.
 
-    python -m humanmcp.judge.playing FOLDER SECONDS TOOL,TOOL… [NAME]
+    python -m humanmcp.extensions.judge.playing FOLDER SECONDS TOOL,TOOL… [NAME]
 
 Whatever it reads and writes goes into FOLDER, a file for each start, so that what the client did
 can be read there. It ends after SECONDS, whatever happens. Without NAME, FOLDER has a `queue`, of
@@ -21,12 +21,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.judge.misbehaviours import GOOD, RIGHT, Misbehaviour, misbehaviour, tool, written
+from humanmcp.extensions.judge.misbehaviours import (
+    GOOD,
+    RIGHT,
+    Misbehaviour,
+    misbehaviour,
+    tool,
+    written,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-SERVER: Final = "humanmcp.judge.playing"
+SERVER: Final = "humanmcp.extensions.judge.playing"
 """The module that is run as a server: by it, its processes are found."""
 KEPT: Final = {"in": 20_000}
 """Characters of a line that are kept: what the client says is read again, the rest only shown."""

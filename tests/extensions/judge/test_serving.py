@@ -17,10 +17,10 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.common.block_yaml import read_yaml
-from humanmcp.judge.misbehaviours import misbehaviour
-from humanmcp.judge.playing import Event
-from humanmcp.judge.running import Run, configuration
-from humanmcp.judge.verdicts import Word, verdict
+from humanmcp.extensions.judge.misbehaviours import misbehaviour
+from humanmcp.extensions.judge.playing import Event
+from humanmcp.extensions.judge.running import Run, configuration
+from humanmcp.extensions.judge.verdicts import Word, verdict
 from humanmcp.setup.hosts import BY_NAME, Format, Host, command_in
 from tests.support.waiting import PATIENCE, until
 

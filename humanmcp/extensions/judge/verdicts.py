@@ -12,14 +12,14 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.judge.misbehaviours import RIGHT, WRONG
-from humanmcp.judge.playing import SERVER
+from humanmcp.extensions.judge.misbehaviours import RIGHT, WRONG
+from humanmcp.extensions.judge.playing import SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from humanmcp.judge.misbehaviours import Misbehaviour
-    from humanmcp.judge.running import Run
+    from humanmcp.extensions.judge.misbehaviours import Misbehaviour
+    from humanmcp.extensions.judge.running import Run
 
 
 class Word(enum.StrEnum):

@@ -17,7 +17,7 @@ from tests.support.desk_process import Desking
 from tests.support.serve_process import HUMANMCP, Serving
 from tests.support.waiting import until
 
-SAMPLE: Final = Path(__file__).parent.parent / "samples" / "extension"
+SAMPLE: Final = Path(__file__).parents[2] / "samples" / "extension"
 CALL: Final = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"ask"}}'
 POINT: Final = (
     "[console_scripts]\nx = y:z\n\n[humanmcp.extensions]\n{name} = {value}\n\n[other]\na = b\n"

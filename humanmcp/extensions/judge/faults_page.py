@@ -9,15 +9,21 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.reactions import WATCHED
 from humanmcp.answering.service import OrderError
+from humanmcp.desk import rights
 from humanmcp.desk.context import desk_of, page, page_router
 from humanmcp.desk.inbox.waiting_list import ListFilter, listed
 from humanmcp.desk.routing import FormValues
+from humanmcp.extensions.judge.misbehaviours import RIGHT, WRONG
+from humanmcp.extensions.judge.reports import GRAVE, notes_of, said
+from humanmcp.extensions.judge.trying import ORDER, to_try, tried
+from humanmcp.extensions.judge.verdicts import Word
 from humanmcp.inbox.contract import Order, Reply, UnknownItemError
-from humanmcp.judge.misbehaviours import RIGHT, WRONG
-from humanmcp.judge.reports import GRAVE, notes_of, said
-from humanmcp.judge.trying import to_try, tried
-from humanmcp.judge.verdicts import Word
 from humanmcp.locales import say
+
+RIGHTS: Final = {
+    **rights.read(rights.DESKS, "/faults/{name}"),
+    **rights.acts("/faults/{name}", rights.each(rights.DESKS, "on", "off", "shown *")),
+}
 
 router: Final = page_router()
 
@@ -32,7 +38,7 @@ def show(request: Request, name: str) -> HTMLResponse:
 def act(request: Request, name: str, values: FormValues) -> Response:
     """Begin, end, or keep what the client showed."""
     desk = desk_of(request)
-    order = Reply(values.get("act", ""), order=Order.FAULTS)
+    order = Reply(f"{ORDER} {values.get('act', '')}", order=Order.EXTENSION)
     try:
         desk.submit_outgoing(name, order, values)
     except OrderError as error:
@@ -51,8 +57,9 @@ def _page(request: Request, name: str, why: str = "") -> HTMLResponse:
     fitting = to_try(facts, desk.inbox.negotiated(name))
     return page(
         request,
-        "send/faults.html",
+        "judge/faults.html",
         here=session,
+        in_inbox=True,
         judged=[
             {
                 "name": one.name,

@@ -1,1 +1,0 @@
-"""`humanmcp judge`: what a client does with each thing that a server can do wrong."""
