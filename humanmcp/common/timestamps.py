@@ -42,6 +42,15 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
 
 
+def duration(seconds: float) -> str:
+    """Write how long something took, with its units: 0.42 s, 12.0 s, 1 min 30 s, 1 h 2 min."""
+    if seconds < 59.95:
+        return f"{seconds:.2f} s" if seconds < 9.995 else f"{seconds:.1f} s"
+    minutes, left = divmod(round(seconds), 60)
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h {rest} min" if hours else f"{minutes} min {left} s"
+
+
 def log_time(at: str, zone: tzinfo | None = None) -> str:
     """Write a stamp as in a log: `2025-04-06 15:09:35.419`. Other text is returned unchanged."""
     try:

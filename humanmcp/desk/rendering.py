@@ -19,7 +19,7 @@ from markupsafe import Markup
 from humanmcp import extensions
 from humanmcp.answering.schema import TypedDict
 from humanmcp.answering.summary import INLINE, row_title
-from humanmcp.common.timestamps import clock
+from humanmcp.common.timestamps import clock, duration
 from humanmcp.common.web_folder import web_folder
 from humanmcp.locales import LANGUAGES, say, sentences_of, spoken_language, who
 from humanmcp.protocol.diagnostics.kinds import title_of
@@ -162,7 +162,12 @@ def _environment() -> Environment:
     )
     environment.globals |= {"static": static(), "links": extensions.links, "say": say}
     environment.filters |= {"visible": visible, "one_line": one_line, "ordered": ordered}
-    environment.filters |= {"markdown": blocks, "sentence": sentence, "clock": clock}
+    environment.filters |= {
+        "markdown": blocks,
+        "sentence": sentence,
+        "clock": clock,
+        "duration": duration,
+    }
     environment.filters |= {"problem_title": title_of, "row_title": row_title}
     return environment
 

@@ -12,7 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering.summary import LineKind
-from humanmcp.common.timestamps import clock, seconds_of
+from humanmcp.common.timestamps import duration, seconds_of
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import (
     CHANGED,
@@ -45,6 +45,7 @@ _SQUARE: Final = (
     '<svg width="10" height="10" aria-hidden="true"><rect width="10" height="10"/></svg>'
 )
 _LABEL: Final = 40
+_QUARTERS: Final = 4
 _WIDE: Final = 97
 """The percentage of the width that bars use: a sign may be behind the last one."""
 _THINNEST: Final = 0.3
@@ -66,6 +67,8 @@ class Bar(NamedTuple):
     answered: bool
     person: tuple[tuple[float, float], ...] = ()
     marks: tuple[tuple[float, str], ...] = ()
+    gist: str = ""
+    """Its arguments in short."""
 
     @property
     def label(self) -> str:
@@ -150,6 +153,7 @@ def _bar(
         answered=answer is not None,
         person=tuple(spans),
         marks=tuple(marks),
+        gist=one_line(call.request.gist, _LABEL),
     )
 
 
@@ -208,12 +212,25 @@ def draw(found: list[Bar], address: str) -> Iterator[str]:
         yield f"<p>{_safe(say(SECTION, 'bars', shown=len(drawn), count=len(found)))}</p>"
     yield '<div class="bars-over-time"><ul>'
     for bar in drawn:
-        yield f'<li><a href="{_href(bar, address)}">{_safe(bar.label)}</a></li>'
-    yield f'</ul><div class="scrolled" tabindex="0"><svg height="{ROW * len(drawn)}" role="group"'
+        words = f"{_safe(bar.name or bar.method)} <small>{_safe(bar.gist)}</small>"
+        yield f'<li><a href="{_href(bar, address)}">{words}</a></li>'
+    height = ROW * (len(drawn) + 1)
+    yield f'</ul><div class="scrolled" tabindex="0"><svg height="{height}" role="group"'
     yield f' aria-label="{_safe(say(SECTION, "timeline"))}">'
-    for at, bar in enumerate(drawn):
+    yield from _axis(whole)
+    for at, bar in enumerate(drawn, 1):
         yield from _drawn(bar, at * ROW, start, whole, address)
-    yield f'</svg></div></div><p class="whole">{_seconds(whole)}</p></div>'
+    yield "</svg></div></div></div>"
+
+
+def _axis(whole: float) -> Iterator[str]:
+    """Yield a line with its time for each quarter of the width, at each zoom."""
+    finest = _QUARTERS * ZOOMS[-1]
+    for tick in range(finest):
+        zoom = next(one for one in ZOOMS if tick % (ZOOMS[-1] // one) == 0)
+        x = f"{tick / finest * _WIDE:.4f}%"
+        yield f'<g class="tick zoom-{zoom}"><line x1="{x}" x2="{x}" y2="100%"/>'
+        yield f'<text x="{x}" y="15" dx="3">{duration(whole * tick / finest)}</text></g>'
 
 
 def _drawn(bar: Bar, y: int, start: float, whole: float, address: str) -> Iterator[str]:
@@ -224,7 +241,8 @@ def _drawn(bar: Bar, y: int, start: float, whole: float, address: str) -> Iterat
         width = f"{max(_THINNEST, (end - begin) / whole * _WIDE):.4f}%"
         return f'<rect class="{kind}" x="{x(begin)}" y="{y + 7}" width="{width}" height="10"/>'
 
-    parts = [say(SECTION, "bar took", label=bar.label, seconds=_seconds(bar.end - bar.start))]
+    label = " ".join(filter(None, (bar.label, bar.gist)))
+    parts = [say(SECTION, "bar took", label=label, seconds=duration(bar.end - bar.start))]
     parts += [say(SECTION, f"bar {kind}") for _, kind in bar.marks]
     yield f'<a href="{_href(bar, address)}"><title>{_safe(", ".join(parts))}</title>'
     yield rect("way" if bar.answered else "way open", bar.start, bar.end)
@@ -247,15 +265,11 @@ def draw_latencies(found: list[Latency]) -> Iterator[str]:
         label = one.label or say(SECTION, "all")
         middle, most = (f"{value / longest * 100:.2f}%" for value in (one.median, one.p99))
         yield f"<tr><td>{_safe(label)}</td><td>{one.calls}</td>"
-        yield f"<td>{_seconds(one.median)}</td><td>{_seconds(one.p99)}</td>"
+        yield f"<td>{duration(one.median)}</td><td>{duration(one.p99)}</td>"
         yield '<td><svg width="100%" height="10" aria-hidden="true">'
         yield f'<rect class="p99" width="{most}" height="10"/>'
         yield f'<rect class="median" width="{middle}" height="10"/></svg></td></tr>'
     yield "</tbody></table>"
-
-
-def _seconds(seconds: float) -> str:
-    return clock(seconds) if seconds >= 60 else f"{seconds:.2f} s"
 
 
 def _href(bar: Bar, address: str) -> str:

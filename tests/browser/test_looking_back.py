@@ -266,7 +266,8 @@ def test_a_time_line_shows_each_exchange_and_leads_to_its_message(
     page = window().goto(f"/history?q=session:{name}")
     page.get_by_role("link", name="Time line").click()
     labels = page.locator(".bars-over-time li")
-    assert labels.all_inner_texts() == ["initialize", *["tools/call get_forecast"] * 2]
+    said = ["initialize test-host 1.0", *['get_forecast city: "Nagoya"'] * 2]
+    assert labels.all_inner_texts() == said
     expect(page.locator(".scrolled .person")).to_have_count(3)
     svg = page.locator(".scrolled svg")
     width = "one => one.getBoundingClientRect().width"

@@ -4,7 +4,7 @@ from datetime import UTC, timedelta, timezone
 
 import pytest
 
-from humanmcp.common.timestamps import clock, from_log_time, log_time, seconds_of, stamp
+from humanmcp.common.timestamps import clock, duration, from_log_time, log_time, seconds_of, stamp
 from humanmcp.inbox.inbox_session import Stamps
 
 TOKYO = timezone(timedelta(hours=9))
@@ -39,6 +39,15 @@ def test_logs_are_in_local_time() -> None:
 def test_what_is_no_stamp_stays_as_it_is() -> None:
     """A transcript of another program may say anything."""
     assert log_time("yesterday") == "yesterday"
+
+
+def test_a_duration_is_written_with_its_units() -> None:
+    """One form in each list: no `0:10` beside `3.98 s`, and nothing is rounded to 60."""
+    spans = (0.004, 3.98, 9.999, 10, 59.96, 90, 3599.6, 3720)
+    assert [duration(span) for span in spans] == [
+        *("0.00 s", "3.98 s", "10.0 s", "10.0 s"),
+        *("1 min 0 s", "1 min 30 s", "1 h 0 min", "1 h 2 min"),
+    ]
 
 
 def test_times_are_written_as_clocks() -> None:

@@ -158,3 +158,14 @@ def test_what_came_just_now_is_seen() -> None:
     ]
     widths = re.findall(r'<rect class="way.*?width="([\d.]+)%"', "".join(timeline.draw(found, "")))
     assert [float(one) for one in widths] == [97.0, 0.3]
+
+
+def test_the_time_line_has_an_axis_and_tells_calls_of_one_tool_apart() -> None:
+    """A quarter of the width has its time, at each zoom; a bar has its arguments."""
+    conversation = build_conversation(Recording("s", (calls(1), answers(9))))
+    drawn = "\n".join(timeline.draw(timeline.bars(conversation), "#{seq}"))
+    assert re.findall(r'zoom-1"><line[^>]*/>\s*<text[^>]*>([^<]*)', drawn) == [
+        *("0.00 s", "2.00 s", "4.00 s", "6.00 s")
+    ]
+    assert drawn.count('class="tick') == 4 * timeline.ZOOMS[-1]
+    assert re.findall(r"<small>([^<]*)</small>", drawn) == ["city: &quot;Tokyo&quot;"]

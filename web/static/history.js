@@ -55,6 +55,7 @@ export const refresh = oneAtATime(async () => {
   const anchor = all("tr", rows).find((one) => one.getBoundingClientRect().bottom > past.getBoundingClientRect().top);
   const before = anchor?.getBoundingClientRect().top ?? 0;
   const count = merge(rows, newer);
+  first("table", lines)?.setAttribute("class", first("table", young)?.className ?? ""); // a column may have its first value
   if (!looked) return;
   const moved = (anchor?.getBoundingClientRect().top ?? 0) - before;
   if (isWide()) past.scrollTop += moved;

@@ -3,7 +3,8 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -120,6 +121,7 @@ def past(
             for session in {one.step.session for one in shown}
             for seq, note in drafts.notes(session).items()
         },
+        empty=[column for column, cell in OPTIONAL.items() if not any(map(cell, shown))],
         wrong=lambda pair: _wrong(pair, wrong),
         unchecked=not problems.is_whole,
         q=q,
@@ -131,6 +133,16 @@ def past(
         chips=_chips(shown, q),
         exported=searched[0].facts.name if query.session and len(searched) == 1 else "",
     )
+
+
+OPTIONAL: Final[Mapping[str, Callable[[Pair], object]]] = MappingProxyType(
+    {
+        "at": lambda one: one.step.at,
+        "by": lambda one: (one.answer or one.step).by,
+        "took": lambda one: one.took is not None,
+    }
+)
+"""The columns that a recording may not have: without any value they are not shown."""
 
 
 def _problems_in_time(request: Request) -> ProblemsInTime:
@@ -236,6 +248,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
         facts=facts,
         card=card if step.kind in ("request", "notification") else None,
         halves=halves,
+        around_it=search.neighbours(desk.board, name, frames),
         note=desk.drafts.notes(name).get(seq),
         why=diagnostic_shapes(() if seq in problems else why),
         can_refuse=bool(why) and facts.is_open and facts.role.traits.serves,

@@ -36,7 +36,7 @@ from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId, encoded
 from humanmcp.protocol.tables.methods import CANCELLED, PROGRESS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from humanmcp.desk.board import Board, SessionView
 
@@ -543,6 +543,25 @@ def exchange(board: Board, session: str, frame: Frame) -> list[Frame]:
         return [frame] if other is None else [frame, other]
     other = halves.request_of(session, frame)
     return [frame] if other is None else [other, frame]
+
+
+def neighbours(board: Board, session: str, frames: Sequence[Frame]) -> tuple[int, int]:
+    """Return the numbers of the rows before and after an exchange in its session; 0 for none."""
+    first, last = frames[0].seq, {one.seq for one in frames}
+    before = board.inbox.last_frames_before(session, first, _CHUNK) if first else ()
+    after = itertools.islice(board.inbox.frames(session, first), _CHUNK)
+    found = (
+        next((one.seq for one in lines if one.seq not in last and _begins_row(one)), 0)
+        for lines in (reversed(before), after)
+    )
+    return next(found), next(found)
+
+
+def _begins_row(frame: Frame) -> bool:
+    """Return True for a line of either side that is no response and has a separate row."""
+    found = message_in(frame)
+    is_answer = isinstance(found, Message) and found.kind.is_answer
+    return frame.direction in _OPPOSITE and not (is_answer or is_folded(frame))
 
 
 def previous(board: Board, session: str, frame: Frame) -> Frame | None:

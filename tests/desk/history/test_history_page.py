@@ -17,6 +17,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.form_drafts import FormDrafts
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 from humanmcp.protocol.http.client import request_part, response_part
+from tests.desk.history.test_opening import opened
 from tests.support.desk_process import Desking
 
 SECRET = "sk-ant-api03-" + "a1B2" * 12
@@ -177,3 +178,59 @@ def export_of(home: Path, name: str) -> list[dict[str, Any]]:
     words = [sys.executable, "-m", "humanmcp", "export", name, "--format", "jsonl"]
     ended = subprocess.run([*words, "--home", home], capture_output=True, text=True, check=True)
     return [json.loads(line) for line in ended.stdout.splitlines()]
+
+
+def test_a_column_without_any_value_is_not_shown(shown: Desking) -> None:
+    """Nor does a line without a time say that it has one. What is there keeps its column."""
+    for content, missing in ((TIMELESS, {"at", "by", "took"}), (TIMED, {"by"})):
+        session = opened(shown, content)["session"]
+        page = shown.page(f"/history?q=session:{session}")
+        assert (
+            set(re.findall(r"no-(\w+)", page.partition("<table")[2].partition(">")[0])) == missing
+        )
+        detail = shown.page(f"/line/{session}/1")
+        assert ("datetime=" in detail) == ("at" not in missing)
+
+
+def test_a_message_leads_to_what_can_be_done_with_its_session_and_to_its_neighbours(
+    shown: Desking,
+) -> None:
+    """The rows before and after it: a response belongs to the row of its request."""
+    session = opened(shown, TIMED)["session"]
+    pages = {seq: shown.page(f"/line/{session}/{seq}") for seq in (1, 2, 3)}
+    for page in pages.values():
+        for act in ("check", "timeline", "export"):
+            assert f'href="/{act}/{session}"' in page
+    ways = {
+        seq: re.findall(rf'rel="(\w+)" href="/line/{session}/(\d+)"', page)
+        for seq, page in pages.items()
+    }
+    assert ways == {1: [("next", "3")], 2: [("next", "3")], 3: [("prev", "1"), ("next", "4")]}
+
+
+def test_each_format_of_an_export_says_what_it_is_good_for(session: tuple[Desking, str]) -> None:
+    """In both languages, with words of its own."""
+    desk, name = session
+    for language in ("en", "ja"):
+        headers = {**desk.bearer, "Accept-Language": language}
+        page = desk.ask("GET", f"/export/{name}", headers=headers).text
+        said = re.findall(r'</b> <span class="aside">([^<]+)<', page)
+        assert len(set(said)) == len(FORMATS)
+        assert not any(".for" in one for one in said)
+
+
+CALL = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"book"}}'
+ANSWER = '{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}'
+LINES = (CALL % 1, ANSWER % 1, CALL % 2, CALL % 3)
+TIMELESS = "\n".join(LINES)
+TIMED = "\n".join(
+    f"[2026-11-28 09:00:0{at}.000] {'OUT' if at == 1 else 'IN'}: {line}"
+    for at, line in enumerate(LINES)
+)
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desking]:
+    """Open a desk for recordings."""
+    with Desking(tmp_path_factory.mktemp("desk") / "home") as desk:
+        yield desk

@@ -93,7 +93,7 @@ def test_everything_tells_the_same_problems_of_a_file(
         return
     assert f"{said}." in check
     count = sum(int(one.split()[0]) for one in re.split(r", ", said))
-    marks = re.findall(r"⚠ [\w-]+ \(\w+\)(?: \+(\d+))?", history)
+    marks = re.findall(r'⚠ <span class="kind">[\w-]+ \(\w+\)(?: \+(\d+))?', history)
     assert sum(1 + int(more or 0) for more in marks) == count
     for exported in (page, live):
         assert f"<dd>{said}</dd>" in exported
