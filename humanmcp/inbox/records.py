@@ -329,11 +329,14 @@ def read_item(key: Key, state: ExchangeState, find: Reads, kept: Iterable[str]) 
     draft = find(DRAFT, read_draft) or find(OLD_DRAFT, read_draft)
     if draft is None and reply is not None:  # it is being given back just now
         draft = reply.as_draft
+    # They are those of a reply that was given back. Whoever sees them may send the next one: so
+    # nobody sees them while the last one is still in its place.
+    problems = find(PROBLEMS, read_diagnostics) if reply is None else None
     others = (find(name, read_draft) for name in kept)
     return item._replace(
         waiting=find(WAIT, partial(read, Waiting)) or Waiting(),
         draft=draft,
-        diagnostics=find(PROBLEMS, read_diagnostics) or (),
+        diagnostics=problems or (),
         answer=answer,
         reason=reason,
         reply=reply,

@@ -129,10 +129,14 @@ class ItemCache:
     def items(self, folder: SessionFolder, state: ExchangeState) -> Iterator[Item]:
         """Yield the exchanges in one state, oldest first. One that moves meanwhile is left out."""
         for number in folder.numbers(state):
-            with suppress(FileNotFoundError):
+            found: Item | None = None
+            try:
                 found = self._item(Key(folder.name, number), state, folder.at(state, number))
-                if found is not None:
-                    yield found
+            except FileNotFoundError:  # it moved, or only one of its files was taken away
+                with suppress(UnknownItemError):
+                    found = self.item(folder, number)
+            if found is not None and found.state is state:
+                yield found
 
     def _item(self, key: Key, state: ExchangeState, path: Path) -> Item | None:
         files = _signatures(path)

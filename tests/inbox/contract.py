@@ -5,8 +5,10 @@ kept, and the ways to look at it as another process would. Nothing here knows of
 """
 
 import threading
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, Protocol
+from contextlib import AbstractContextManager
+from typing import Final, NamedTuple, Protocol
 
 import pytest
 
@@ -31,6 +33,7 @@ from humanmcp.inbox.contract import (
     Waiting,
     Writer,
 )
+from humanmcp.inbox.records import exchange_name
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, TextForm
@@ -48,6 +51,9 @@ class Store(Protocol):
 
     def age_writers(self, seconds: float) -> None:
         """Let the signs of writers be older, by the clock that counts for them."""
+
+    def watch(self, look: Callable[[], object], *inboxes: Inbox) -> AbstractContextManager[None]:
+        """Let another process look before each step of these, and after the last one."""
 
 
 AT: Final = "2026-11-20T18:49:07.123Z"
@@ -85,6 +91,119 @@ def frame_of(seq: int, raw: bytes = b'{"jsonrpc":"2.0"}', number: int = 0) -> Fr
     return Frame(seq, AT, Direction.IN, raw, number)
 
 
+class Pair(NamedTuple):
+    """What a process does in several steps, and what another one may do when it sees one of them.
+
+    `before` prepares it. `act` is done by the process of the session, or by a desk. `seen` returns
+    True once the step is visible, and `then` does what it allows, once.
+    """
+
+    before: Callable[[Inbox, Inbox, Key], object]
+    act: Callable[[Inbox, Inbox, Key], object]
+    seen: Callable[[Inbox, Key], bool]
+    then: Callable[[Inbox, Key], object]
+
+
+def _send_taken(server: Inbox, desk: Inbox, key: Key) -> None:
+    desk.send(key, Reply("first"))
+    assert [reply.text for _key, reply in server.take_replies(key.session)] == ["first"]
+
+
+def _send_lost(_server: Inbox, desk: Inbox, key: Key) -> None:
+    with pytest.raises(TakenError):
+        desk.send(key, Reply("lost"))
+
+
+def _is_typed(desk: Inbox, key: Key, *texts: str) -> bool:
+    item = desk.item(key)
+    drafts = [item.draft, item.reply, *item.kept]
+    return {*texts} <= {draft.text for draft in drafts if draft is not None}
+
+
+def _assert_over(desk: Inbox, key: Key) -> None:
+    assert desk.item(key).state is ExchangeState.ANSWERED
+    assert desk.item(key).answer == Answer("{}", "desk", AT)
+    assert desk.items(key.session) == []
+    with pytest.raises(TakenError):
+        desk.send(key, Reply("second"))
+    assert _is_typed(desk, key, "second")
+
+
+PAIRS: Final[Mapping[str, Pair]] = {
+    "refused: the problems, and the place of the reply": Pair(
+        _send_taken,
+        lambda server, _desk, key: server.refuse(key, [HINT]),
+        lambda desk, key: bool(desk.item(key).diagnostics),
+        lambda desk, key: desk.send(key, Reply("second")),
+    ),
+    "refused: the place of the reply, and the problems and the text": Pair(
+        _send_taken,
+        lambda server, _desk, key: server.refuse(key, [HINT]),
+        lambda desk, key: desk.item(key).reply is None,
+        lambda desk, key: (
+            (desk.item(key).diagnostics == (HINT,) and _is_typed(desk, key, "first"))
+            or pytest.fail("free without its problems")
+        ),
+    ),
+    "refused again: the problems of the second, and its place": Pair(
+        lambda server, desk, key: (
+            _send_taken(server, desk, key),
+            server.refuse(key, [PROBLEM]),
+            _send_taken(server, desk, key),
+        ),
+        lambda server, _desk, key: server.refuse(key, [HINT]),
+        lambda desk, key: bool(desk.item(key).diagnostics),
+        lambda desk, key: (
+            desk.item(key).diagnostics == (HINT,) or pytest.fail("those of the first"),
+            desk.send(key, Reply("second")),
+        ),
+    ),
+    "answered: the state, and the answer": Pair(
+        _send_taken,
+        lambda server, _desk, key: server.close(
+            key, ExchangeState.ANSWERED, Answer("{}", "desk", AT)
+        ),
+        lambda desk, key: desk.item(key).state is not ExchangeState.PENDING,
+        _assert_over,
+    ),
+    "answered: the list of those that wait, and the state": Pair(
+        _send_taken,
+        lambda server, _desk, key: server.close(
+            key, ExchangeState.ANSWERED, Answer("{}", "desk", AT)
+        ),
+        lambda desk, key: not desk.items(key.session),
+        _assert_over,
+    ),
+    "changed: the draft": Pair(
+        lambda _server, desk, key: desk.save(key, Draft("typed", touched=True)),
+        lambda _server, desk, key: desk.change_draft(
+            key, lambda draft: (draft or Draft(""))._replace(paused=True)
+        ),
+        lambda desk, key: desk.item(key).is_paused,
+        lambda desk, key: desk.save(key, Draft("typed later", touched=True)),
+    ),
+    "lost: the error, and the text that is kept": Pair(
+        _send_taken,
+        _send_lost,
+        lambda desk, key: bool(desk.item(key).kept),
+        lambda desk, key: _is_typed(desk, key, "first", "lost") or pytest.fail("not kept"),
+    ),
+    "settled: the result, and the list of what is to be sent": Pair(
+        lambda _server, desk, key: desk.submit(key.session, Reply("said")),
+        lambda server, _desk, key: server.settle_outgoing(key.session, exchange_name(1), [HINT]),
+        lambda desk, key: desk.outgoing_result(key.session, exchange_name(1)) is not None,
+        lambda desk, key: desk.submit(key.session, Reply("said again")),
+    ),
+    "ended: the session, and what waits in it": Pair(
+        _send_taken,
+        lambda server, _desk, key: server.end(key.session),
+        lambda desk, key: desk.facts(key.session).life is Life.CLOSED,
+        lambda desk, key: desk.items(key.session) == [] or pytest.fail("still waits"),
+    ),
+}
+"""Each pair of writes of which a reader may see the first, by what is seen and what must hold."""
+
+
 class InboxContract:
     """Every promise of the contract. A subclass gives the fixture `store`."""
 
@@ -108,6 +227,34 @@ class InboxContract:
         """Deliver one exchange."""
         server.deliver(item_of(session))
         return Key(session, 1)
+
+    @pytest.mark.parametrize("name", PAIRS)
+    def test_who_sees_a_step_can_do_at_once_what_it_allows(
+        self, store: Store, server: Inbox, desk: Inbox, key: Key, name: str
+    ) -> None:
+        """Whatever the time between two steps: another process looks between all of them."""
+        pair, done = PAIRS[name], list[str]()
+        pair.before(server, desk, key)
+        own, other = store.view(), store.view()
+
+        def look() -> None:
+            listed = [item for state in ExchangeState for item in other.items(key.session, state)]
+            assert len(listed) == 1
+            if not done and pair.seen(other, key):
+                done.append(name)
+                pair.then(other, key)
+
+        with store.watch(look, server, own):
+            pair.act(server, own, key)
+        assert done, "it was never seen"
+        if name.startswith("refused:"):
+            sent = [reply.text for _key, reply in server.take_replies(key.session)]
+            assert sent == (["second"] if "the problems, and" in name else [])
+            assert _is_typed(desk, key, "first")
+        if name.startswith("changed"):
+            assert _is_typed(desk, key, "typed later")
+        if name.startswith("settled"):
+            assert [reply.text for _, reply in server.outgoing(key.session)] == ["said again"]
 
     # -- 1: what was delivered can be read, and survives --------------------------------------
 

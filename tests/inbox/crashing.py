@@ -70,6 +70,31 @@ def killed_at(call: int) -> Iterator[Countdown]:
 
 
 @contextmanager
+def watched(look: Callable[[], object]) -> Iterator[None]:
+    """Let another process look before each call that changes something, and once at the end."""
+    looking = False
+
+    def looked() -> None:
+        nonlocal looking
+        if not looking:
+            looking = True
+            look()
+            looking = False
+
+    class Watched(Countdown):
+        def wrap(self, call: Callable[..., object]) -> Callable[..., object]:
+            def watched_call(*args: object, **options: object) -> object:
+                looked()
+                return call(*args, **options)
+
+            return watched_call
+
+    with _counting(Watched(0, Crash, once=True)):
+        yield
+    looked()
+
+
+@contextmanager
 def failing_at(call: int, number: int = errno.ENOSPC) -> Iterator[Countdown]:
     """Fail the n-th call that changes something, and no other one."""
 

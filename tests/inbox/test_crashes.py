@@ -5,15 +5,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
+from unittest.mock import patch
 
 import pytest
 
+from humanmcp.inbox.atomic import read_file
 from humanmcp.inbox.contract import (
     Answer,
     Draft,
     Inbox,
     Item,
     Key,
+    Life,
     Reply,
     SessionFacts,
     StoreError,
@@ -22,7 +25,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from tests.inbox.contract import AT, HINT, frame_of, item_of
+from tests.inbox.contract import AT, HINT, PAIRS, frame_of, item_of
 from tests.inbox.crashing import failing_at, killed_at
 
 MORE_CALLS_THAN_ANY: Final = 80
@@ -187,6 +190,65 @@ def test_a_process_may_be_killed_at_any_call(name: str, tmp_path: Path) -> None:
         assert [frame.seq for frame in scene.fresh().frames(scene.key.session)][:1] == [1]
         if not countdown.happened:
             return
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_what_a_kill_left_half_is_found_at_the_next_start(name: str, tmp_path: Path) -> None:
+    """Killed between two steps: the next process sees what is done, or what is left to do."""
+    pair = PAIRS[name]
+    for call in range(1, MORE_CALLS_THAN_ANY):
+        home = tmp_path / str(call)
+        server, desk = FolderInbox(home), FolderInbox(home)
+        key = Key(server.begin_session(SessionFacts("", AT)), 1)
+        server.deliver(item_of(key.session))
+        pair.before(server, desk, key)
+        with killed_at(call) as countdown:
+            pair.act(server, desk, key)
+        for owned in server._own.values():  # the system lets go of what a dead process held
+            owned.lock.release()
+        after = FolderInbox(home)
+        if after.facts(key.session).life is not Life.CLOSED:
+            after.resume(key.session)
+        if not pair.seen(desk, key):
+            taken = [reply.text for _key, reply in after.take_replies(key.session)]
+            assert taken == ["first"] or name.startswith(("changed", "settled", "ended"))
+            pair.act(after, desk, key)
+        assert pair.seen(desk, key), f"killed at call {call}"
+        pair.then(desk, key)
+        if not countdown.happened:
+            return
+    raise AssertionError
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_reader_misses_no_exchange_while_another_process_writes(
+    name: str, tmp_path: Path
+) -> None:
+    """All of it is done between two files that are read: nothing is missing or half there."""
+    pair = PAIRS[name]
+    for read in range(1, MORE_CALLS_THAN_ANY):
+        home = tmp_path / str(read)
+        server, desk = FolderInbox(home), FolderInbox(home)
+        key = Key(server.begin_session(SessionFacts("", AT)), 1)
+        server.deliver(item_of(key.session))
+        pair.before(server, desk, key)
+        reads = 0
+
+        def act_before(path: Path) -> bytes:
+            nonlocal reads
+            reads += 1
+            if reads == read:  # noqa: B023 - called in this round alone
+                pair.act(server, desk, key)  # noqa: B023 - as above
+            return read_file(path)
+
+        reader = FolderInbox(home)
+        with patch("humanmcp.inbox.session_folder.read_file", act_before):
+            found = [item for state in ExchangeState for item in reader.items(key.session, state)]
+            if reads < read:
+                return
+        assert {item.key for item in found} == {key}, f"done at read {read}"
+        assert not any(item.diagnostics and item.reply for item in found)
+    raise AssertionError
 
 
 @pytest.mark.parametrize("name", DEEDS)

@@ -8,8 +8,8 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import to_json
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.inbox.contract import AT, HINT, InboxContract, frame_of, item_of
+from tests.inbox.crashing import watched
 from tests.support.waiting import until
 
 POSIX: Final = pytest.mark.skipif(os.name == "nt", reason="POSIX modes and links")
@@ -57,6 +58,10 @@ class FolderStore:
         assert isinstance(inbox, FolderInbox)
         for owned in inbox._own.values():
             owned.lock.release()
+
+    def watch(self, look: Callable[[], object], *_inboxes: Inbox) -> AbstractContextManager[None]:
+        """Look before each call that changes the file system."""
+        return watched(look)
 
     def age_writers(self, seconds: float) -> None:
         """Change the times of their files."""

@@ -5,10 +5,11 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
+from unittest.mock import patch
 
 import psycopg
 import pytest
@@ -69,6 +70,26 @@ class PostgresStore:
         lease = inbox._db.follower.lease
         inbox._db.follower.stop()
         inbox._db.run("DELETE FROM humanmcp.processes WHERE id = %(lease)s", lease=lease)
+
+    @contextmanager
+    def watch(self, look: Callable[[], object], *inboxes: Inbox) -> Iterator[None]:
+        """Look before each statement."""
+
+        def looked(database: Database) -> Callable[..., Any]:
+            run = database.run
+
+            def look_and_run(*words: Any, **values: Any) -> Any:  # noqa: ANN401 - as `run`
+                look()
+                return run(*words, **values)
+
+            return look_and_run
+
+        with ExitStack() as stack:
+            for inbox in inboxes:
+                assert isinstance(inbox, PostgresInbox)
+                stack.enter_context(patch.object(inbox._db, "run", looked(inbox._db)))
+            yield
+        look()
 
     def age_writers(self, seconds: float) -> None:
         """Change the times in their rows."""
