@@ -230,5 +230,5 @@ def _without_requests(captured: Iterable[CapturedLine], version: str) -> Iterato
         said = tuple(
             each for each in opened.verdict().diagnostics if each.severity is not Severity.REPAIRED
         )
-        said = (*said, *told_reactions(said, found.kind))
+        said = (*said, *told_reactions(said, found.kind, opened.exchange.version))
         yield Judged(line.number, Direction.OUT, line.text, opened.exchange.method, token, said)

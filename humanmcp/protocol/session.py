@@ -238,7 +238,8 @@ class McpSession:
             return RequestRepeated(self.exchanges.put(again))
         found = transport_facts.found if transport_facts else ()
         # Once, and when it is first asked for: most requests are answered before.
-        look = cache(partial(check.remarks, message, request.version, self.negotiated, found))
+        known = (message, request.version, self.negotiated, found)
+        look = cache(partial(check.remarks, *known, retried=request.retried))
         exchange = request._replace(batch=batch, make_remarks=look, transport_facts=transport_facts)
         if self.exchanges.same_id_pending(exchange):
             twice = check.same_id(message, request.version)

@@ -312,7 +312,7 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> _Check
     if arguments.fix:
         return _fixed(opened), None
     verdict = opened.verdict()
-    clients = told_reactions(verdict.diagnostics, verdict.kind)
+    clients = told_reactions(verdict.diagnostics, verdict.kind, opened.exchange.version)
     verdict = verdict._replace(diagnostics=(*notes, *verdict.diagnostics, *clients))
     if arguments.no_hosts:
         verdict = verdict._replace(diagnostics=_without_hosts(verdict.diagnostics))

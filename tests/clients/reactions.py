@@ -1,9 +1,10 @@
 """Measure what real clients do with odd lines, and write the table of `tables/reactions.py`.
 
-    python -m tests.clients.reactions [ROW…]        print each case, and write the table
+    python -m tests.clients.reactions [CASE…]       print each case, and write the table
 
-The clients are the SDKs that `python -m tools.install clients` installs. A row whose cases have
-different effects on a client is unknown for it (`?`), unless it is made two rows.
+The clients are the SDKs that `python -m tools.install clients` installs. The cases are those of
+`odd_results.toml`, and of `humanmcp/extensions/judge/misbehaviours.toml` with a `problem`. What the
+check says of a case is its row; where cases of one row differ, it is unknown for a client (`?`).
 """
 
 import json
@@ -17,12 +18,25 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from humanmcp.extensions.judge.misbehaviours import misbehaviour
 from humanmcp.extensions.judge.misbehaviours import rows as all_rows
+from humanmcp.extensions.judge.playing import Player
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.model import HINTS, Diagnostic
 from humanmcp.protocol.tables import reactions
+from humanmcp.protocol.validation.whole_conversation import ConversationJudge
+from tests.clients.odd_results import PARAMS, answer, odd_results
 from tools.install import CLIENTS, sdk_1
 
 HERE: Final = Path(__file__).parent
 TABLE: Final = Path(reactions.__file__)
+LINES: Final = {
+    f"{name}:{number}": row
+    for name, row in all_rows().items()
+    if "problem" in row
+    for number in range(1, len(row["lines"]) + 1)
+}
+"""The cases of the judge, each with its row."""
 
 
 def commands(
@@ -41,26 +55,79 @@ def commands(
     yield "Python SDK", version("mcp"), (sys.executable, script)
 
 
-def cases(rows: dict[str, Any]) -> dict[str, str]:
-    """Return the method that each case answers oddly, by the name of the case."""
-    return {
-        f"{name}:{number}": row.get("method", "tools/call")
-        for name, row in rows.items()
-        for number in range(1, len(row["lines"]) + 1)
-    }
+# -- what the check says of a case ----------------------------------------------------------------
 
 
-def measured(command: tuple[str, ...], wanted: dict[str, str]) -> dict[str, str]:
-    """Play every case for one client."""
+def judged(name: str) -> list[Diagnostic]:
+    """Judge a whole session in which a case is answered oddly: what is said of the odd lines."""
+    judge, number = ConversationJudge(), 0
+    player = Player(misbehaviour(name)) if name in LINES else None
+    methods = ("tools/list", "tools/call", "ping") if player else (name.partition(":")[0],)
+    found: list[Diagnostic] = []
+    for token, method in enumerate(dict.fromkeys(("initialize", INITIALIZED, *methods)), 1):
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+        message |= {"params": PARAMS[method]} if method in PARAMS else {}
+        message |= {} if method == INITIALIZED else {"id": token}
+        lines = [(Direction.IN, json.dumps(message).encode())]
+        is_odd = method == methods[0]
+        if player:
+            raw, is_odd = _raw_lines(player, message)
+            lines += [(Direction.OUT, line) for line in raw]
+        elif method != INITIALIZED:
+            lines.append((Direction.OUT, answer(name, message).encode()))
+        for direction, line in lines:
+            number += 1
+            for each in judge.line(number, direction, line):
+                found += each.diagnostics if is_odd and direction is Direction.OUT else ()
+    return found
+
+
+INITIALIZED: Final = "notifications/initialized"
+
+
+def _raw_lines(player: Player, message: dict[str, Any]) -> tuple[list[bytes], bool]:
+    """Return what a server of the judge writes for a message, and whether it is odd."""
+    steps, is_odd = player.steps(message)
+    lines: list[bytes] = []
+    for one in steps:
+        is_right = "line" not in one
+        text = player.right(message) if is_right else player.filled(one["line"], message)
+        lines += (text.encode() if is_right else player.encoded(text)).split(b"\n")
+    return lines, is_odd
+
+
+def row_of(name: str) -> str:
+    """Return the beginning of the row of a case: of its one problem, or the one that it names."""
+    found = [one for one in judged(name) if one.code not in ("N39", "N46")]
+    if name in LINES:
+        found = [one for one in found if one.code == LINES[name]["problem"]]
+    else:
+        found = [one for one in found if one.severity not in HINTS]
+    (only,) = {reactions.head(one) for one in found}
+    return only
+
+
+# -- what the clients do --------------------------------------------------------------------------
+
+
+def measured(command: tuple[str, ...], names: set[str]) -> dict[str, str]:
+    """Play cases for one client."""
+    lines = {name: LINES[name].get("method", "tools/call") for name in sorted(names & LINES.keys())}
+    results = {name: name.partition(":")[0] for name in sorted(names - LINES.keys())}
     with tempfile.TemporaryDirectory() as folder:
         server = (sys.executable, "-m", "humanmcp.extensions.judge.playing", folder, "60", "t")
-        done = subprocess.run(
-            (*command, json.dumps(wanted), *server),
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=CLIENTS,
-        )
+        return {
+            **_played(command, server, lines),
+            **_played(command, (sys.executable, str(HERE / "odd_results.py")), results),
+        }
+
+
+def _played(
+    command: tuple[str, ...], server: tuple[str, ...], wanted: dict[str, str]
+) -> dict[str, str]:
+    """Return what a client does with each case; `wanted` is the method that it answers oddly."""
+    words = (*command, json.dumps(wanted), *server)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=CLIENTS)
     found = dict(line.split() for line in done.stdout.splitlines() if line.count(" ") == 1)
     if found.keys() != wanted.keys():
         sys.exit(f"{command}: {sorted(wanted.keys() - found.keys())}\n{done.stderr}")
@@ -68,36 +135,27 @@ def measured(command: tuple[str, ...], wanted: dict[str, str]) -> dict[str, str]
 
 
 def main(chosen: list[str]) -> None:
-    """Measure, print, and write the table if all rows were measured."""
-    rows = {name: row for name, row in all_rows().items() if "problem" in row}
-    rows = {name: row for name, row in rows.items() if not chosen or name in chosen}
-    of_row: dict[str, list[str]] = defaultdict(list)
-    clients = []
-    for name, edition, command in commands():
-        clients.append((name, edition))
-        found = measured(command, cases(rows))
-        for row, content in rows.items():
-            told = [found[f"{row}:{at}"] for at in range(1, len(content["lines"]) + 1)]
-            of_row[row].append(told[0] if len(set(told)) == 1 else "?")
-            sys.stderr.write(f"{name} {edition} {row} {' '.join(told)}\n")
-    if chosen:
-        return
-    of_problem: dict[str, list[str]] = {}
-    for row, told in of_row.items():
-        before = of_problem.setdefault(rows[row]["problem"], told)
-        of_problem[rows[row]["problem"]] = [
-            one if one == other else "?" for one, other in zip(before, told, strict=True)
-        ]
-    width = max(map(len, of_problem))
-    lines = [f"{problem:{width}} | {' '.join(told)}" for problem, told in of_problem.items()]
-    text = TABLE.read_text("utf-8")
-    text = re.sub(
-        r'(MEASURED: Final = """\n).*?"""',
-        lambda one: one[1] + "\n".join(lines) + '\n"""',
-        text,
-        flags=re.DOTALL,
-    )
-    TABLE.write_text(text, "utf-8")
+    """Measure, print, and write the table if all cases were measured."""
+    names = {*LINES, *odd_results()}
+    names = {name for name in names if not chosen or {name, name.partition(":")[0]} & {*chosen}}
+    of_row: dict[str, list[set[str]]] = defaultdict(list)
+    for at, (client, edition, command) in enumerate(commands()):
+        found = measured(command, names)
+        for name in (*LINES, *odd_results()):
+            if name in found:
+                sys.stderr.write(f"{client} {edition} {name} {found[name]}\n")
+                told = of_row[row_of(name)]
+                told += [set()] * (at + 1 - len(told))
+                told[at] = {*told[at], found[name]}
+    if not chosen:
+        table = {
+            row: " ".join(one.pop() if len(one) == 1 else "?" for one in told)
+            for row, told in of_row.items()
+        }
+        text = TABLE.read_text("utf-8")
+        written = f'MEASURED: Final = """\n{reactions.table(table)}"""'
+        text = re.sub(r'MEASURED: Final = """\n.*?"""', lambda _: written, text, flags=re.DOTALL)
+        TABLE.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -9,19 +9,31 @@ import json
 import logging
 import os
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 from mcp import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.types import PromptReference
+from pydantic import AnyUrl
 
 SECONDS: Final = 4.0
+PROMPT: Final = PromptReference(type="ref/prompt", name="p")
+ADDRESS: Any = "file:///a" if version("mcp") >= "2" else AnyUrl("file:///a")
 STEPS: Final[dict[str, Any]] = {
     "initialize": lambda session: session.initialize(),
     "tools/list": lambda session: session.list_tools(),
     "tools/call": lambda session: session.call_tool("t", {}),
+    "resources/list": lambda session: session.list_resources(),
+    "resources/templates/list": lambda session: session.list_resource_templates(),
+    "resources/read": lambda session: session.read_resource(ADDRESS),
+    "prompts/list": lambda session: session.list_prompts(),
+    "prompts/get": lambda session: session.get_prompt("p"),
+    "completion/complete": lambda session: session.complete(PROMPT, {"name": "a", "value": ""}),
     "ping": lambda session: session.send_ping(),
 }
+ALWAYS: Final = ("initialize", "tools/list", "tools/call", "ping")
 
 
 async def reaction(name: str, method: str, command: str, arguments: list[str]) -> str:
@@ -36,6 +48,8 @@ async def reaction(name: str, method: str, command: str, arguments: list[str]) -
                 ClientSession(*streams) as session,
             ):
                 for step, take in STEPS.items():
+                    if step not in (*ALWAYS, observed):
+                        continue
                     try:
                         async with asyncio.timeout(SECONDS):
                             await take(session)

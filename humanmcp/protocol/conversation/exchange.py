@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.diagnostics.model import Diagnostic, Verdict
     from humanmcp.protocol.diagnostics.problem import RawDiagnostic
-    from humanmcp.protocol.json.jsonrpc import Json, Malformed, Message, RequestId
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Malformed, Message, RequestId
 
 
 class ExchangeState(enum.StrEnum):
@@ -166,6 +166,13 @@ CUT: Final = "cut"
 """The value of `Exchange.awaiting_retry` if the client may retry without a `requestState`."""
 
 
+class InputRound(NamedTuple):
+    """A result that asked for input (2026-07-28), and the request that got it."""
+
+    request: Message
+    result: JsonObject
+
+
 class Exchange(NamedTuple):
     """One request and what happened to it.
 
@@ -174,10 +181,11 @@ class Exchange(NamedTuple):
     came in (2025-03-26), 0 for none. `attempts` counts how often a 2026-07-28 client was asked to
     retry while a person works on the answer; `awaiting_retry` is the `requestState` that the retry
     will carry, "" while the client waits for the response. `continues` is the number of the
-    exchange whose `input_required` this request answers, 0 for none. `make_remarks` checks the
-    request; it runs only when somebody reads the remarks. `direction` is IN from the client, OUT
-    from the server; a party and an observer keep the same record. `parked` says how the client
-    fetches the answer of a parked call later (`parking.py`), "" for other calls.
+    exchange whose `input_required` this request answers, 0 for none; `retried` is what it seems to
+    retry, also if it does so wrongly. `make_remarks` checks the request; it runs only when somebody
+    reads the remarks. `direction` is IN from the client, OUT from the server; a party and an
+    observer keep the same record. `parked` says how the client fetches the answer of a parked call
+    later (`parking.py`), "" for other calls.
     """
 
     number: int
@@ -188,6 +196,7 @@ class Exchange(NamedTuple):
     attempts: int = 0
     awaiting_retry: str = ""
     continues: int = 0
+    retried: InputRound | None = None
     make_remarks: Callable[[], tuple[Diagnostic, ...]] = tuple
     transport_facts: TransportFacts | None = None
     direction: Direction = Direction.IN

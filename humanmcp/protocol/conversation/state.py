@@ -26,11 +26,25 @@ import math
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeGuard
 
-from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, name_of
+from humanmcp.protocol.conversation.exchange import (
+    Exchange,
+    InputRound,
+    NegotiatedState,
+    name_of,
+)
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, quoted
-from humanmcp.protocol.json.jsonrpc import Json, Kind, Message, RequestId, as_json, object_in
+from humanmcp.protocol.json.jsonrpc import (
+    Json,
+    Kind,
+    Message,
+    RequestId,
+    as_json,
+    carries_answer,
+    kind_of_answer,
+    object_in,
+)
 from humanmcp.protocol.json.tree import objects_at
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import CANCELLED, DISCOVER, INITIALIZED, PROGRESS
@@ -314,6 +328,8 @@ class ConversationState:
         """The sides that sent a notification since an error without an id came back."""
         self._states: OrderedDict[str, int] = OrderedDict()
         self._questions: OrderedDict[int, _Question] = OrderedDict()
+        self._rounds: OrderedDict[int, InputRound] = OrderedDict()
+        """The requests for input that no retry has answered yet."""
         self.progress = {Direction.IN: Progress(), Direction.OUT: Progress()}
         """The progress of each side's requests."""
 
@@ -346,10 +362,10 @@ class ConversationState:
 
     def observe(self, direction: Direction, message: Message) -> ObservedMessage:
         """Observe one message of this side and return what it is about."""
-        if message.kind is Kind.REQUEST and {"result", "error"} & message.body.keys():
+        if message.kind is Kind.REQUEST and carries_answer(message.body):
             # With a method beside its result, it is a response if somebody waits for it.
-            kind = Kind.ERROR if "error" in message.body else Kind.RESULT
-            if message.id is not None and self.answered_by(_BACK[direction], message.id):
+            kind = kind_of_answer(message.body)
+            if kind and message.id is not None and self.answered_by(_BACK[direction], message.id):
                 message = message._replace(kind=kind)
         match message.kind:
             case Kind.REQUEST:
@@ -413,7 +429,14 @@ class ConversationState:
         self.count += 1
         number = number or self.count
         continues = self._continued_by(message)
-        request = Exchange(number, message, version, continues=continues, direction=direction)
+        request = Exchange(
+            number,
+            message,
+            version,
+            continues=continues,
+            retried=self._retried_by(message, continues),
+            direction=direction,
+        )
         self._open[direction, number] = request
         if message.id is not None:
             self._by_id.setdefault((direction, message.id.key), []).append(request.number)
@@ -440,6 +463,21 @@ class ConversationState:
             return 0
         del self._questions[alike[0]]
         return alike[0]
+
+    def _retried_by(self, message: Message, continues: int) -> InputRound | None:
+        """Return what a request with the user's input answers: the only question about its subject.
+
+        So a retry with another `requestState` or other keys is still compared with its question.
+        """
+        if {"requestState", "inputResponses"}.isdisjoint(message.params):
+            return None
+        subject = (message.method, name_of(message))
+        alike = [
+            number
+            for number, one in self._rounds.items()
+            if (one.request.method, name_of(one.request)) == subject
+        ]
+        return self._rounds.pop(continues or (alike[0] if len(alike) == 1 else 0), None)
 
     def _forget(self, request: Exchange, cause: StrayCause = StrayCause.LATE) -> None:
         del self._open[request.direction, request.number]
@@ -561,12 +599,13 @@ class ConversationState:
         self.negotiated = after_result(self.negotiated, request.request, result)
         if result.get("resultType") != "input_required":
             return
+        self._rounds[request.number] = InputRound(request.request, result)
         state = question_in(result)
         wanted = result.get("inputRequests")
         if state:
             self._states[state] = request.number
         elif isinstance(wanted, dict):
             self._questions[request.number] = (request.method, request.name, frozenset(wanted))
-        for memory in (self._states, self._questions):
+        for memory in (self._states, self._questions, self._rounds):
             if len(memory) > MOST_OPEN:
                 memory.popitem(last=False)

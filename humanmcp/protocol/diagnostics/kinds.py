@@ -18,6 +18,8 @@ _MESSAGES: Final = f"{_MCP}basic#messages"
 _STDIO: Final = f"{_MCP}basic/transports#stdio"
 _SAMPLING: Final = f"{_MCP}client/sampling#message-content-constraints"
 _HEADERS: Final = f"{_SPEC}2026-07-28/basic/transports/streamable-http#server-validation"
+_ROUNDS: Final = f"{_SPEC}2026-07-28/basic/patterns/mrtr#client-requirements-basic-workflow"
+_TASKS: Final = f"{_MCP}basic/utilities/tasks#tool-level-negotiation"
 _RPC: Final = "https://www.jsonrpc.org/specification"
 _RESPONSE: Final = f"{_RPC}#response_object"
 _ERROR: Final = f"{_RPC}#error_object"
@@ -125,6 +127,7 @@ missing_line_feed = ProblemKind("N54", page=_STDIO)
 terminal_codes = ProblemKind("N55", page=_STDIO)
 http_error_id = ProblemKind("N56", _W)
 request_not_recorded = ProblemKind("N57", _H)
+refused_before_initialize = ProblemKind("N60", _W, page=f"{_MCP}basic/lifecycle#initialization")
 client_reactions = ProblemKind("N46", _HOSTS)
 carriage_return_inside = ProblemKind("N41", page=_STDIO)
 name_read_differently = ProblemKind("N42")
@@ -211,6 +214,12 @@ missing_meta_member = ProblemKind("M88", _W, page=f"{_SPEC}2026-07-28/basic")
 request_without_id = ProblemKind("M89", _W)
 unknown_client_version = ProblemKind("M90", _W)
 undeclared_directory_read = ProblemKind("M108", _W)
+unknown_input_response = ProblemKind("M130", _W, page=_ROUNDS)
+missing_input_response = ProblemKind("M131", _W, page=_ROUNDS)
+wrong_request_state = ProblemKind("M132", page=_ROUNDS)
+task_required = ProblemKind("M135", page=_TASKS)
+task_not_supported = ProblemKind("M136", page=_TASKS)
+retry_with_same_id = ProblemKind("M133", page=_ROUNDS)
 
 # -- commas, colons, brackets ---------------------------------------------------------------------
 missing_comma = ProblemKind("J01", page=_JSON)
@@ -321,6 +330,7 @@ invalid_argument_header = ProblemKind("M99", _W)
 # -- handshake, subscriptions, extensions ---------------------------------------------------------
 protocol_version_differs = ProblemKind("M04", _W)
 undeclared_capability = ProblemKind("M05", _W)
+declared_and_refused = ProblemKind("M134", _W, page=f"{_MCP}basic/lifecycle#operation")
 invalid_protocol_version = ProblemKind("M44")
 version_refused = ProblemKind("M120", _W, page=f"{_MCP}basic/lifecycle#version-negotiation")
 no_supported_versions = ProblemKind("M45", _W)

@@ -42,7 +42,7 @@ class Source(NamedTuple):
 
     `root` are the steps from the message to the text: empty for a whole message, `("result",)` if a
     person typed only the result. `typed` maps an offset of `json` to the text as typed, because
-    fixes may have made it valid.
+    fixes may have made it valid. `page` is that of the method, for kinds without one.
     """
 
     json: str
@@ -83,7 +83,7 @@ class Placer:
             line,
             column,
             self._fix(diagnostic, diagnostic.fix) if diagnostic.fix else None,
-            source.page,
+            diagnostic.kind.page or source.page,
         )
 
     def spot(self, path: Path) -> Spot | None:

@@ -120,7 +120,7 @@ class Diagnostic(NamedTuple):
     column: int = 0
     fix: Fix | None = None
     page: str = ""
-    """The page of the specification with the rule."""
+    """The page of its kind with the rule, or else that of the method."""
     times: int = 1
     """The number of equal problems that this one stands for, at the place of the first."""
 

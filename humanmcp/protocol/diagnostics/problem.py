@@ -129,7 +129,8 @@ class RawDiagnostic(NamedTuple):
 
     def unplaced(self) -> Diagnostic:
         """Return it as a problem without a place in a text."""
-        return Diagnostic(self.code, self.severity, self.detail, pointer(self.path))
+        page = self.kind.page
+        return Diagnostic(self.code, self.severity, self.detail, pointer(self.path), page=page)
 
 
 def quoted(value: Json) -> str:

@@ -291,17 +291,30 @@ def _read_envelope(text: str, value: Json) -> Message | Malformed:
 
 
 def kind_of_message(body: JsonObject) -> Kind | None:
-    """Return the kind of a message by its members; None if they do not tell."""
-    if "method" in body:
-        if not isinstance(body["method"], str):
-            return None
+    """Return the kind of a message by its members; None if they do not tell.
+
+    A program that has one structure for all messages writes `"method": ""` or null into a response.
+    """
+    method = body.get("method")
+    answer = kind_of_answer(body)
+    if isinstance(method, str) and (method or answer is None):
         return Kind.REQUEST if "id" in body else Kind.NOTIFICATION
-    return kind_of_answer(body)
+    return answer
 
 
 def kind_of_answer(body: JsonObject) -> Kind | None:
-    """Return the kind of a response, whatever else it has; None if it is none."""
-    return Kind.ERROR if "error" in body else Kind.RESULT if "result" in body else None
+    """Return the kind of a response, whatever else it has; None if it is none.
+
+    A null beside the other one of `result` and `error` says nothing.
+    """
+    if body.get("error") is not None or ("error" in body and "result" not in body):
+        return Kind.ERROR
+    return Kind.RESULT if "result" in body else None
+
+
+def carries_answer(body: JsonObject) -> bool:
+    """Return True if a message has a result or an error that is not null."""
+    return body.get("result") is not None or body.get("error") is not None
 
 
 def _id_of(text: str, value: Json) -> RequestId | None:

@@ -119,6 +119,9 @@ def envelope(line: bytes) -> bytes:
     It tells which request a line is, or answers, without decoding it.
     """
     found = at_the_ends(line[:BEGINNING], line[-_ENDS:])
+    method = found.get("method", "")
+    if not method.startswith('"') or method == '""':  # as in `jsonrpc.kind_of_message`
+        found.pop("method", None)
     rest = "" if "method" in found else ',"result":{}'
     parts = "".join(f',"{name}":{text}' for name, text in found.items())
     return f'{{"jsonrpc":"2.0"{parts}{rest}}}'.encode()

@@ -17,6 +17,7 @@ from humanmcp.protocol.diagnostics.problem import shown
 from humanmcp.protocol.json.jsonrpc import (
     Kind,
     RequestId,
+    carries_answer,
     closed_at,
     kind_of_answer,
     member,
@@ -45,7 +46,7 @@ def kind_typed(text: str) -> Kind | None:
     None if it is not a JSON object, or has no member of JSON-RPC.
     """
     body = object_in(text)
-    if "method" in body and "result" not in body and "error" not in body:
+    if "method" in body and not carries_answer(body):
         return Kind.REQUEST if "id" in body else Kind.NOTIFICATION
     return kind_of_answer(body)
 

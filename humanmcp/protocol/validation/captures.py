@@ -20,7 +20,14 @@ from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.encodings import utf16_of
-from humanmcp.protocol.json.jsonrpc import Message, closed_at, item_spans, members, parts_of
+from humanmcp.protocol.json.jsonrpc import (
+    Message,
+    carries_answer,
+    closed_at,
+    item_spans,
+    members,
+    parts_of,
+)
 from humanmcp.protocol.json.tree import follow, objects_at, text_at
 from humanmcp.protocol.repair.reading import read_json
 from humanmcp.protocol.tables import methods
@@ -228,7 +235,7 @@ def speaker(conversation: ConversationState, raw: bytes) -> Direction:
         # Servers sometimes print other text, clients hardly ever.
         named = _METHOD.search(message.text)
         return Direction.IN if named and not _only_servers_say(named[1]) else Direction.OUT
-    if message.kind.is_answer or {"result", "error"} & message.body.keys():
+    if message.kind.is_answer or carries_answer(message.body):
         is_clients = message.id is not None and conversation.answered_by(Direction.OUT, message.id)
         return Direction.IN if is_clients else Direction.OUT
     return Direction.OUT if _only_servers_say(message.method) else Direction.IN

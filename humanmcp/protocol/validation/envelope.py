@@ -23,7 +23,7 @@ from humanmcp.protocol.diagnostics.problem import (
     unwrap,
     wrap,
 )
-from humanmcp.protocol.json.jsonrpc import as_json, json_type
+from humanmcp.protocol.json.jsonrpc import Kind, as_json, json_type, kind_of_answer
 from humanmcp.protocol.json.spelling import alike, half_width
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.rules.registry import RuleSet
@@ -48,7 +48,7 @@ class AnswerEnvelope(NamedTuple):
 
     @property
     def strange(self) -> list[str]:
-        return [name for name in self.value if name not in MEMBERS]
+        return [name for name in self.value if name not in (*MEMBERS, "method")]
 
 
 rule: Final[RuleSet[AnswerEnvelope]] = RuleSet()
@@ -76,7 +76,8 @@ def judge_envelope(
         if not _looks_like_an_answer(value):
             return [_no_answer(value, expected)]
         found += rule.judge("", AnswerEnvelope(value, expected, typed))
-    return found + (judge_error(value["error"], version, ("error",)) if "error" in value else [])
+    is_error = kind_of_answer(value) is Kind.ERROR
+    return found + (judge_error(value["error"], version, ("error",)) if is_error else [])
 
 
 def _looks_like_an_answer(value: JsonObject) -> bool:
@@ -126,6 +127,23 @@ def version_member(value: JsonObject) -> list[RawDiagnostic]:
     return [kinds.wrong_jsonrpc_version(("jsonrpc",) if there else (), fix)]
 
 
+REQUEST_MEMBERS: Final = ("jsonrpc", "id", "method", "params")
+
+
+def strange_members(value: JsonObject) -> list[RawDiagnostic]:
+    """Report what else a request or notification has: servers with the TypeScript SDK drop it.
+
+    https://www.jsonrpc.org/specification#request_object
+    """
+    return [
+        kinds.method_beside_result((name,), delete((name,)), at_name=True)
+        if name in ("result", "error")
+        else kinds.unknown_envelope_member((name,), delete((name,)), at_name=True, key=shown(name))
+        for name in value
+        if name not in REQUEST_MEMBERS
+    ]
+
+
 def misspelt(path: Path, typed: str, meant: str) -> RawDiagnostic:
     """Report a misspelled member of the envelope."""
     at = (*path, typed)
@@ -169,14 +187,29 @@ def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
 
 
 @rule()
+def no_method(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
+    """Check that there is no method.
+
+    "The Response is expressed as a single JSON Object, with the following members": jsonrpc,
+    result, error, id.
+
+    https://www.jsonrpc.org/specification#response_object
+    """
+    if "method" not in answer.value:
+        return ()
+    is_error = kind_of_answer(answer.value) is Kind.ERROR
+    form = "error" if is_error else "request" if isinstance(answer.value["method"], str) else ""
+    fix = delete(("method",))
+    return (kinds.method_in_answer(("method",), fix, at_name=True, form=form),)
+
+
+@rule()
 def result_or_error(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
     """Check that one of them "MUST be included, but both members MUST NOT be included".
 
     https://www.jsonrpc.org/specification#response_object
     """
     value = answer.value
-    if "method" in value:
-        return (kinds.method_in_answer(("method",), delete(("method",)), at_name=True),)
     if "result" in value and "error" in value:
         none = next((name for name in ("error", "result") if value[name] is None), None)
         fix = delete((none,)) if none else None
@@ -186,6 +219,8 @@ def result_or_error(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
     typed = _misspelt_body(answer)
     if typed is not None:
         return (misspelt((), typed, alike(typed, ("result", "error")) or "result"),)
+    if "method" in value:
+        return ()  # a request: reported by its method
     return (_no_body(value, answer.strange, answer.expected),)
 
 
@@ -195,7 +230,7 @@ def nothing_else(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
     value = answer.value
     bodied = "result" in value or "error" in value
     typed = None if bodied else _misspelt_body(answer)
-    if "method" in value or (not bodied and typed is None):
+    if not bodied and typed is None:
         return ()  # already reported
     return [
         kinds.unknown_envelope_member((name,), delete((name,)), at_name=True, key=shown(name))

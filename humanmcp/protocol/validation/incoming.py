@@ -19,12 +19,13 @@ from humanmcp.protocol.json.tree import array_at, follow
 from humanmcp.protocol.json.undecoded import is_large
 from humanmcp.protocol.repair.reading import json_doubts
 from humanmcp.protocol.tables import methods, versions
-from humanmcp.protocol.tables.versions import features
+from humanmcp.protocol.tables.versions import R2025_11, features
 from humanmcp.protocol.validation import rules
 from humanmcp.protocol.validation.crash_guard import remarking
-from humanmcp.protocol.validation.envelope import judge_envelope, version_member
+from humanmcp.protocol.validation.envelope import judge_envelope, strange_members, version_member
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import judge_result, one_each
+from humanmcp.protocol.validation.retries import judge_retry
 from humanmcp.protocol.validation.rules.capabilities import declares_more
 from humanmcp.protocol.validation.rules.registry import RuleSet
 from humanmcp.protocol.validation.shape_checker import judge
@@ -32,7 +33,7 @@ from humanmcp.protocol.validation.shape_checker import judge
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.conversation.exchange import Exchange, InputRound, NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
@@ -65,20 +66,24 @@ def remarks(  # noqa: PLR0913 - what it depends on
     negotiated: NegotiatedState = NOTHING_ESTABLISHED,
     also: tuple[RawDiagnostic, ...] = (),
     *,
+    retried: InputRound | None = None,
     sender: Direction = Direction.IN,
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """Return the problems of a request or notification of the peer.
 
     `also` are problems that depend on earlier messages, such as whether a server (`sender` is OUT)
-    may send it. With `strict`, an error stays an error, for people who can still change the
-    message. Large messages are not checked, because other sessions would wait.
+    may send it. `retried` is the question that a request answers (2026-07-28). With `strict`, an
+    error stays an error, for people who can still change the message. Large messages are not
+    checked, because other sessions would wait.
     """
     if is_large(message.raw) and not strict:
         return ()
-    found = [*version_member(message.body), *also]
+    found = [*(version_member(message.body) or strange_members(message.body)), *also]
     if sender is Direction.IN:
         found += rule.judge(message.method, HeardMessage(message, version, negotiated))
+    if retried is not None:
+        found += judge_retry(message, retried, negotiated)
     said = {each.path for each in found}
     found += [each for each in _params(message, version) if each.path not in said]
     return _placed(message, found, message.method, version, strict=strict)
@@ -237,6 +242,26 @@ def call_of_a_listed_tool(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     yield from validator.first_found(
         kinds.arguments_mismatch, params.get("arguments", {}), schema, at
     )
+
+
+@rule("tools/call")
+def call_as_a_task(heard: HeardMessage) -> Iterator[RawDiagnostic]:
+    """Check that a tool is called as a task if it must be, and only if it can be.
+
+    "If `execution.taskSupport` is `"required"`, clients **MUST** invoke the tool as a task." and
+    "If `execution.taskSupport` is not present or `"forbidden"`, clients **MUST NOT** attempt to
+    invoke the tool as a task."
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation
+    """
+    tools, name = heard.negotiated.tools, heard.params.get("name")
+    tool = tools.get(name) if tools and isinstance(name, str) else None
+    if tool is None or not heard.is_request or heard.version != R2025_11:
+        return
+    support, is_task = follow(tool, "execution", "taskSupport"), "task" in heard.params
+    if support == "required" and not is_task:
+        yield kinds.task_required(("params",), tool=quoted(name))
+    elif is_task and support in (None, "forbidden"):
+        yield kinds.task_not_supported(("params", "task"), at_name=True, tool=quoted(name))
 
 
 @rule("prompts/get")

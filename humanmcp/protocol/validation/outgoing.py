@@ -33,7 +33,12 @@ from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import CANCELLED, LOG, PROGRESS
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.crash_guard import judging
-from humanmcp.protocol.validation.envelope import judge_error, misspelt, version_member
+from humanmcp.protocol.validation.envelope import (
+    judge_error,
+    misspelt,
+    strange_members,
+    version_member,
+)
 from humanmcp.protocol.validation.results import one_each
 from humanmcp.protocol.validation.rules.capabilities import declares_more
 from humanmcp.protocol.validation.rules.elicitation import tool_results_of_turns
@@ -48,8 +53,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import NegotiatedState
     from humanmcp.protocol.conversation.state import Progress
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
-
-_MEMBERS = ("jsonrpc", "id", "method", "params")
 
 
 @judging(text_at=0)
@@ -187,15 +190,8 @@ def _may_follow(
 
 
 def _envelope(value: JsonObject) -> list[RawDiagnostic]:
-    found = version_member(value)
-    members = ("jsonrpc", "id", "error") if "error" in value else _MEMBERS
-    for name in value:
-        if name in ("result", "error") and "method" in value:
-            found.append(kinds.method_beside_result((name,), delete((name,)), at_name=True))
-        elif name not in members:
-            fix = delete((name,))
-            found.append(kinds.unknown_envelope_member((name,), fix, at_name=True, key=shown(name)))
-    return found
+    report = {name: one for name, one in value.items() if "method" in value or name != "error"}
+    return [*version_member(value), *strange_members(report)]
 
 
 class OwnMessage(NamedTuple):

@@ -5,6 +5,7 @@ One mistake gives one problem: a misspelled key is not also reported as missing.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics import kinds
@@ -67,7 +68,14 @@ def not_text(value: Json, path: Path) -> RawDiagnostic:
 def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
     """Report a value that should be a number, or an integer."""
     kind = kinds.not_an_integer if whole else kinds.not_a_number
-    return kind(path, replace_with_integer(path, value), key=name_of(path), value=quoted(value))
+    fix, form = replace_with_integer(path, value), json_type(value)
+    if isinstance(value, str):  # some programs convert it
+        form = "integer" if fix else "fraction" if _is_fraction(value) else "word"
+    return kind(path, fix, key=name_of(path), value=quoted(value), form=form)
+
+
+def _is_fraction(text: str) -> bool:
+    return re.fullmatch(r"-?[0-9]{1,20}\.[0-9]{1,20}", text) is not None
 
 
 def not_an_object(value: Json, path: Path) -> RawDiagnostic:
@@ -138,7 +146,8 @@ def not_a_truth(value: Json, path: Path) -> RawDiagnostic:
     """Report a value that should be `true` or `false`."""
     meant = _TRUTHS.get(str(value).strip().lower()) if isinstance(value, (str, int)) else None
     fix = None if meant is None else replace_with(path, meant)
-    return wrong_type(kinds.not_a_boolean, value, path, fix)
+    form = "" if fix else "word"  # some programs convert the others
+    return kinds.not_a_boolean(path, fix, key=name_of(path), got=json_type(value), form=form)
 
 
 def not_one_of(value: Json, kind: types.OneOf, path: Path) -> RawDiagnostic:

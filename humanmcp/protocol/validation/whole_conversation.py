@@ -25,6 +25,7 @@ from humanmcp.protocol.json.jsonrpc import (
     Malformed,
     Message,
 )
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.json.undecoded import answered_in, ids_in
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import LOG, PROGRESS
@@ -118,7 +119,8 @@ def _found(
         request = observed.request if message.kind is Kind.REQUEST else None
         stated = request.version if request else version
         also = (*observed.found, *_in_use(observed))
-        return check.remarks(message, stated, negotiated, also, strict=strict)
+        retried = request.retried if request else None
+        return check.remarks(message, stated, negotiated, also, retried=retried, strict=strict)
     method = message.method
     record = methods.named(method, is_request=message.kind is Kind.REQUEST)
     if version not in record.to_client:
@@ -203,7 +205,7 @@ class Unanswered:
     def _failed(
         self, seq: int, request: Exchange, said: Iterable[Diagnostic]
     ) -> NeverAnswered | None:
-        reactions = reactions_to(said)
+        reactions = _reactions(said, request.version)
         if Reaction.SILENT not in reactions.values() or request.number in self._in_vain:
             return None
         told = in_detail(reactions)
@@ -305,6 +307,9 @@ class ConversationJudge:
                 found = (told.unplaced(),)
             elif self._begins_later and not self.conversation.count:
                 found = (kinds.request_not_recorded(("id",), id=message.id.token).unplaced(),)
+        if self._begins_later and _refused_first(observed):
+            told = kinds.refused_before_initialize(("error",), method=observed.method)
+            found = (*found, told.unplaced())
         waiting = self.conversation.in_flight(asker)
         if observed.stray is not None and message.id is None and len(waiting) == 1 and found:
             self._nameless[waiting[0].number] = number
@@ -383,6 +388,21 @@ class ConversationJudge:
         return captures.speaker(self.conversation, raw)
 
 
+def _refused_first(observed: ObservedMessage) -> bool:
+    """Return True if the first request is a list that a server calls invalid.
+
+    The Python SDK (1.30.0, 2.3.0) answers so before `initialize`: a list needs no parameters.
+    """
+    request, code = observed.request, follow(observed.message.body, "error", "code")
+    if request is None or request.direction is Direction.OUT or request.number > 1:
+        return False
+    is_list = methods.of(request.method).listing and "cursor" not in request.request.params
+    return bool(is_list) and code == _INVALID_PARAMS and not features(request.version).stateless
+
+
+_INVALID_PARAMS: Final = -32602
+
+
 def _lacks_id(malformed: Malformed) -> bool:
     """Return True for a result without an id, or with null."""
     body = jsonrpc.object_in(malformed.raw)
@@ -402,14 +422,22 @@ def _effect(
     """Return what clients do with a message: they drop it, or its caller gets an error."""
     if unanswered is not None:
         return (unanswered.diagnostic,)
-    return (
-        told_reactions(said, observed.message.kind) if observed.direction is Direction.OUT else ()
-    )
+    if observed.direction is not Direction.OUT:
+        return ()
+    version = observed.request.version if observed.request else ""
+    return told_reactions(said, observed.message.kind, version)
 
 
-def told_reactions(said: Iterable[Diagnostic], kind: Kind | None) -> tuple[Diagnostic, ...]:
+def _reactions(said: Iterable[Diagnostic], version: str) -> Mapping[int, Reaction]:
+    """Return what clients do with a response: nothing was measured with 2026-07-28."""
+    return {} if features(version).stateless else reactions_to(said)
+
+
+def told_reactions(
+    said: Iterable[Diagnostic], kind: Kind | None, version: str
+) -> tuple[Diagnostic, ...]:
     """Return what clients do with a response that has these problems; () if all take it."""
-    reactions = reactions_to(said)
+    reactions = _reactions(said, version)
     mild = {Reaction.TAKEN} | ({Reaction.FAILED} if kind is Kind.ERROR else set())
     if mild.issuperset(reactions.values()):
         return ()

@@ -15,11 +15,20 @@ async function reaction(name, method) {
     "notifications/initialized": async () => {},
     "tools/list": () => client.listTools({}, { timeout }),
     "tools/call": () => client.callTool({ name: "t", arguments: {} }, ...(edition === "1" ? [undefined, { timeout }] : [{ timeout }])),
+    "resources/list": () => client.listResources({}, { timeout }),
+    "resources/templates/list": () => client.listResourceTemplates({}, { timeout }),
+    "resources/read": () => client.readResource({ uri: "file:///a" }, { timeout }),
+    "prompts/list": () => client.listPrompts({}, { timeout }),
+    "prompts/get": () => client.getPrompt({ name: "p" }, { timeout }),
+    "completion/complete": () =>
+      client.complete({ ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } }, { timeout }),
     ping: () => client.ping({ timeout }),
   };
+  const always = ["initialize", "notifications/initialized", "tools/list", "tools/call", "ping"];
   const observed = method.startsWith("notifications/") ? "tools/list" : method;
   let told = "taken";
   for (const [step, take] of Object.entries(steps)) {
+    if (step !== observed && !always.includes(step)) continue;
     try {
       await take();
     } catch (error) {

@@ -8,7 +8,8 @@ from typing import Any, Final
 from humanmcp.extensions.judge.misbehaviours import misbehaviours
 from humanmcp.extensions.judge.verdicts import Word
 from humanmcp.locales import say
-from humanmcp.protocol.tables.reactions import CLIENTS, MEASURED, Reaction
+from humanmcp.protocol.tables.reactions import CLIENTS, Reaction, measured
+from tests.clients.reactions import row_of
 from tools.judging import FILE, PAGE, page
 
 CONTRADICTS: Final = {
@@ -19,10 +20,6 @@ CONTRADICTS: Final = {
 }
 """The words of a whole run that cannot be, where the caller of an SDK saw this."""
 COLUMNS: Final = {(name, version): at for at, (name, version, _day) in enumerate(CLIENTS)}
-REACTIONS: Final = {
-    problem.strip(): told.split()
-    for problem, _, told in (line.partition("|") for line in MEASURED.splitlines() if line)
-}
 
 
 def contradictions(table: dict[str, Any]) -> Iterator[str]:
@@ -32,8 +29,11 @@ def contradictions(table: dict[str, Any]) -> Iterator[str]:
         for row in misbehaviours().values():
             if column is None or not row.problem or row.name not in client["words"]:
                 continue
-            reaction, word = REACTIONS[row.problem][column], Word(client["words"][row.name])
-            if reaction != "?" and word in CONTRADICTS[Reaction(reaction)]:
+            reaction, word = (
+                measured()[row_of(f"{row.name}:1")][column],
+                Word(client["words"][row.name]),
+            )
+            if reaction is not None and word in CONTRADICTS[reaction]:
                 yield f"{client['name']} {client['version']}, {row.name}: {reaction}, but {word}"
 
 

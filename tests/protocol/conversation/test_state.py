@@ -743,6 +743,8 @@ def test_a_message_with_a_method_beside_its_result_is_a_response_to_whoever_wait
         body = message(id=1, method="tools/call", **{member: {}})
         assert ear.observe(Direction.OUT, body).message.kind is Kind.REQUEST
         ear.asks(1, "ping")
+        nothing = message(id=1, method="tools/call", **{member: None})
+        assert ear.copy().observe(Direction.OUT, nothing).message.kind is Kind.REQUEST
         observed = ear.observe(Direction.OUT, body)
         assert (observed.message.kind, observed.request and observed.request.method) == (
             kind,

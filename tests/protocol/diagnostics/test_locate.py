@@ -16,6 +16,7 @@ from humanmcp.protocol.diagnostics.problem import (
     unwrap,
     wrap,
 )
+from humanmcp.protocol.tables import methods
 from tests.support.verdicts import R2024, R2025, R2026, asked, check
 
 HELLO: dict[str, Any] = {
@@ -122,3 +123,17 @@ def test_a_fix_changes_what_it_names_and_one_comma(fix: FixAction, fixed: str | 
     (diagnostic,) = Placer(Source(SOURCE, SOURCE)).diagnostics([problem])
     assert (diagnostic.fix and diagnostic.fix.apply(SOURCE)) == fixed
     assert diagnostic.fix is None or diagnostic.fix.label == fix.label
+
+
+@pytest.mark.parametrize(
+    ("said", "page"),
+    [
+        ({"jsonrpc": "1.0", "id": 3, "result": {}}, kinds.wrong_jsonrpc_version.page),
+        ({"jsonrpc": "2.0", "id": 4, "result": {}}, kinds.wrong_id.page),
+        ({"jsonrpc": "2.0", "id": 3, "result": {"a": 1}}, methods.page("ping", R2025)),
+    ],
+)
+def test_the_link_of_a_problem_is_the_page_of_its_kind(said: dict[str, Any], page: str) -> None:
+    """Of a kind without a page, that of the method."""
+    verdict = check(asked("ping"), json.dumps(said))
+    assert [one.page for one in verdict.diagnostics] == [page]

@@ -57,6 +57,18 @@ def malformed(line: str | bytes) -> Malformed:
         ('{"jsonrpc":"2.0","error":{"code":-32600,"message":"x"}}', Kind.ERROR),
         ('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}', Kind.ERROR),
         ('{"jsonrpc":"2.0","id":1,"result":{},"error":{}}', Kind.ERROR),
+        # a program with one structure for all messages
+        ('{"id":1,"method":"ping","params":{},"result":null,"error":null}', Kind.REQUEST),
+        ('{"method":"ping","result":null,"error":null}', Kind.NOTIFICATION),
+        ('{"id":1,"method":null,"params":null,"result":{},"error":null}', Kind.RESULT),
+        ('{"id":1,"method":"","params":null,"result":{},"error":null}', Kind.RESULT),
+        ('{"id":1,"method":"","result":null,"error":{"code":1,"message":"x"}}', Kind.ERROR),
+        ('{"id":1,"method":7,"result":{}}', Kind.RESULT),
+        ('{"id":1,"method":"","result":null}', Kind.RESULT),
+        ('{"id":1,"result":null,"error":null}', Kind.RESULT),
+        ('{"id":1,"error":null}', Kind.ERROR),
+        ('{"id":1,"method":"ping","result":{}}', Kind.REQUEST),
+        ('{"id":1,"method":""}', Kind.REQUEST),
     ],
 )
 def test_the_members_that_are_present_tell_the_kind(line: str, kind: Kind) -> None:

@@ -90,6 +90,22 @@ def test_a_mistake_in_the_envelope_is_one_problem(row: Row) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('"method":null,"result":{},"error":null', ["R07", "R05"]),
+        ('"method":"","params":null,"result":{},"error":null', ["R07", "R17", "R05"]),
+        ('"method":"","result":null,"error":{"code":1,"message":"x"}', ["R07", "R05"]),
+        ('"method":"tools/call","params":{},"result":{}', ["R07", "R17"]),
+        ('"method":"tools/call","params":{}', ["R07"]),
+    ],
+)
+def test_each_member_that_an_answer_does_not_have_is_reported(text: str, found: list[str]) -> None:
+    """As a program with one structure for all messages writes them."""
+    verdict = check(asked("ping"), f'{{"jsonrpc":"2.0","id":3,{text}}}')
+    assert codes(verdict.diagnostics) == found
+
+
+@pytest.mark.parametrize(
     "token", ["9223372036854775808", "9007199254740993", "0", "-7", '""', '"a-1"']
 )
 def test_every_id_is_echoed_as_it_came(token: str) -> None:

@@ -66,6 +66,21 @@ def test_an_ordinary_request_is_nothing_to_speak_of(version: str) -> None:
         assert said(request("ping"), version) == []
 
 
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ({"result": None, "error": None}, [("R35", "/result"), ("R35", "/error")]),
+        ({"result": {}}, [("R35", "/result")]),
+        ({"auth": "x"}, [("R17", "/auth")]),
+    ],
+)
+def test_a_member_that_a_request_does_not_have_is_reported(
+    more: dict[str, Any], found: list[tuple[str, str]]
+) -> None:
+    """Servers with the TypeScript SDK drop the request."""
+    assert said(request("ping", **more)) == found
+
+
 def call(**params: Any) -> Message:  # noqa: ANN401 - any JSON value
     """Make a call of the dice."""
     return request("tools/call", {"name": "dice", **params})

@@ -1,78 +1,52 @@
 """What the check says of clients is what was measured, and nothing else."""
 
-import json
 import re
-from typing import Any
+from collections.abc import Iterable
 
 import pytest
 
-from humanmcp.extensions.judge.misbehaviours import misbehaviour, rows
-from humanmcp.extensions.judge.playing import Player
 from humanmcp.locales import describe, sentences_of
-from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.tables.reactions import (
     MEASURED,
     Reaction,
     in_detail,
+    measured,
     reactions_to,
+    table,
 )
-from humanmcp.protocol.validation.whole_conversation import ConversationJudge, Judged
+from tests.clients.odd_results import odd_results
+from tests.clients.reactions import LINES, judged, row_of
 
-ROWS = {name: row for name, row in rows().items() if "problem" in row}
-CASES = [f"{row}:{n + 1}" for row, one in ROWS.items() for n in range(len(one["lines"]))]
-TABLE = {
-    problem.strip(): told.split()
-    for problem, _, told in (line.partition("|") for line in MEASURED.splitlines() if line)
-}
-INITIALIZE = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "c", "version": "1"},
-}
-
-
-def judged(name: str) -> list[Diagnostic]:
-    """Judge a whole session in which a case is answered oddly."""
-    judge = ConversationJudge()
-    row = misbehaviour(name)
-    player = Player(row)
-    asked = ("initialize", "notifications/initialized", "tools/list", "tools/call", "ping")
-    found: list[Judged] = []
-    number = 0
-    for token, step in enumerate(asked, 1):
-        message: dict[str, Any] = {"jsonrpc": "2.0", "method": step}
-        if not step.startswith("notifications/"):
-            message["id"] = token
-        if step in ("initialize", "tools/call"):
-            message["params"] = INITIALIZE if step == "initialize" else {"name": "t"}
-        lines = [(Direction.IN, json.dumps(message).encode())]
-        steps, is_odd = player.steps(message)
-        for one in steps:
-            line = player.filled(one["line"], message) if "line" in one else player.right(message)
-            encoding = row.encoding if "line" in one else "utf-8"
-            raw_line = line.encode(encoding, "surrogatepass" if encoding == "utf-8" else "strict")
-            lines += [(Direction.OUT, part) for part in raw_line.split(b"\n")]
-        for direction, raw in lines:
-            number += 1
-            of_line = judge.line(number, direction, raw)
-            found += of_line if is_odd and direction is Direction.OUT else ()
-    return [one for each in found for one in each.diagnostics]
+CASES = [*LINES, *odd_results()]
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_said_of_a_line_is_what_the_clients_did_with_it(name: str) -> None:
-    """Every measured case, through the whole check: its problem, and the clients of its row."""
-    row = ROWS[name.partition(":")[0]]
-    problem = row["problem"]
-    found = judged(name)
-    assert problem.partition(" ")[0] in [one.code for one in found]
-    told = [dict(one.detail)["reactions"] for one in found if one.code in ("N39", "N46")]
-    measured = {column: Reaction(word) for column, word in enumerate(TABLE[problem]) if word != "?"}
-    is_error = 'ID,"error":' in row["lines"][0]
-    grave = {Reaction.SILENT, Reaction.ENDED} if is_error else set(Reaction) - {Reaction.TAKEN}
-    said = in_detail(measured) if grave & set(measured.values()) else ""
+    """Every measured case, through the whole check: the clients of its row."""
+    told = [dict(one.detail)["reactions"] for one in judged(name) if one.code in ("N39", "N46")]
+    row = measured()[row_of(name)]
+    known = {column: told for column, told in enumerate(row) if told is not None}
+    text = LINES[name]["lines"][0] if name in LINES else odd_results()[name]
+    grave = {Reaction.SILENT, Reaction.ENDED}
+    grave |= set() if '"error":{' in text and '"result":OK' not in text else {Reaction.FAILED}
+    said = in_detail(known) if grave & set(known.values()) else ""
     assert set(told) == ({said} if said else set())
+
+
+def test_the_table_is_read_as_it_is_written() -> None:
+    """Rows with one reaction share a line, each with its place."""
+    rows = {
+        " ".join(one): "taken ? silent failed" for one in (("M15", "/a/*", "got=null"), ("R01",))
+    }
+    rows["M15 /b got=null"] = "taken ? silent failed"
+    written = table(rows)
+    assert written.splitlines()[:2] == ["M15 got=null | taken ? silent failed", "  /a/* /b"]
+    assert table({row: _words(told) for row, told in measured().items()}) == MEASURED[1:]
+
+
+def _words(told: Iterable[Reaction | None]) -> str:
+    return " ".join("?" if one is None else one.value for one in told)
 
 
 def test_a_client_of_which_too_little_is_known_is_left_out() -> None:
@@ -102,19 +76,23 @@ BY_THE_SPECIFICATION = {
     "M100": "skills: a host may reject",
     "M103": "skills: a host may reject",
     "M104": "skills: a host may reject",
-    **dict.fromkeys(("M40", *(f"M{number}" for number in range(113, 120))), "the table of hosts"),
+    **dict.fromkeys(
+        ("M40", *(f"M{number}" for number in (*range(113, 120), 127, 128, 129))),
+        "the table of hosts",
+    ),
     "J27": "the limit of the TypeScript SDK's line buffer",
 }
 
 
 def test_no_sentence_says_from_memory_what_clients_do() -> None:
     """A sentence that says so is of a problem whose row says it of every client that it names."""
-    known = {problem.partition(" ")[0] for problem in TABLE} | set(BY_THE_SPECIFICATION)
+    known = {problem.partition(" ")[0] for problem in measured()} | set(BY_THE_SPECIFICATION)
     sentences = sentences_of("problem", "en")
     wrong = [code for code, text in sentences.items() if CLAIM.search(text)]
     assert [code for code in wrong if code.removesuffix(".why") not in known] == []
 
 
+BROKEN = "broken reference"
 S, F, E, T = Reaction.SILENT, Reaction.FAILED, Reaction.ENDED, Reaction.TAKEN
 
 
@@ -149,28 +127,39 @@ def problem(code: str, pointer: str = "", **detail: str) -> Diagnostic:
     [
         ([problem("R05", null="error")], [S, S, T, T]),
         ([problem("R05", null="result", more="x")], [S, S, F, F]),
-        ([problem("R05", null="other")], [S, S, F, F]),
+        ([problem("R05")], [S, S, F, F]),
         ([problem("R08", form="word")], [S, S, S, S]),
         ([problem("R08", form="text")], [S, S, F, F]),
-        ([problem("M09", "/result/a", key="content")], [T, T, F, F]),
-        ([problem("M09", "/result/a", key="x")], [F, F, F, F]),
-        ([problem("M09", "/params/a", key="content")], []),
-        ([problem("M20", "/result/a")], [F, F, T, T]),
-        ([problem("M20", "/result/_meta/a")], [S, S, T, T]),
-        ([problem("M20", "/result/isError")], [F, F, F, F]),
-        ([problem("M92", "/result/tools", rule="broken reference", member="inputSchema")], [T] * 4),
+        ([problem("M09", "/result", key="content")], [T, T, F, F]),
+        ([problem("M09", "/result/content/7", key="text")], [F, F, F, F]),
+        ([problem("M10", "/result/tools/0/input_schema", key="inputSchema")], [F, F, F, F]),
+        ([problem("M09", "/result/strange", key="text")], []),
+        ([problem("M09", "/params", key="content")], []),
+        ([problem("M12", "/result/tools/3/anything")], [T, T, T, T]),
+        ([problem("M12", "/result/tools/3/inputSchema/anything")], []),
+        ([problem("M16", "/result/tools/0/inputSchema/properties/a", got="boolean")], [F, T, T, T]),
+        ([problem("M16", "/result/tools/0/annotations/readOnlyHint", got="boolean")], []),
+        ([problem("M16", "/result/tools/0/inputSchema", got="number")], []),
+        ([problem("M20", "/result/_meta", got="null")], [S, S, T, T]),
+        ([problem("M20", "/result/isError", got="null")], [F, F, F, F]),
+        ([problem("M06", "/result/structuredContent/deep/1")], [F, F, F, F]),
         (
-            [problem("M92", "/result/tools", rule="broken reference", member="outputSchema")],
-            [F, T, T, T],
+            [problem("M92", "/result/tools/0/inputSchema/a", member="inputSchema", rule=BROKEN)],
+            [T, T, T, T],
         ),
+        (
+            [problem("M92", "/result/tools/0/inputSchema/a", member="inputSchema", rule="remote")],
+            [],
+        ),
+        ([problem("M18", "/result/resources/0/size", form="integer")], [F, F, T, T]),
+        ([problem("M18", "/result/resources/0/size", form="word")], [F, F, F, F]),
         ([problem("R16"), problem("R05", null="error")], [S, S, S, S]),
-        ([problem("M20", "/result/a"), problem("M20", "/result/_meta")], [S, S, T, T]),
-        ([problem("M20", "/result/_meta"), problem("M99")], [S, S]),
+        ([problem("M20", "/result/_meta", got="null"), problem("M99")], [S, S]),
         ([], []),
     ],
 )
-def test_the_row_that_says_most_of_a_problem_counts(
+def test_a_row_stands_for_its_place_and_for_no_other(
     found: list[Diagnostic], told: list[Reaction]
 ) -> None:
-    """Its detail, then its place; of several problems the gravest reaction of each client."""
+    """Indexes and names of somebody's own do not matter; each client's gravest reaction counts."""
     assert reactions_to(found) == dict(enumerate(told))

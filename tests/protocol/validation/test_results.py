@@ -8,6 +8,7 @@ import pytest
 
 from humanmcp import locales
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+from humanmcp.protocol.diagnostics.kinds import KINDS
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation.check import check_outgoing, remarks, start
@@ -271,9 +272,8 @@ def test_a_mistake_in_a_result_is_one_problem(row: Row) -> None:
     assert codes(verdict.diagnostics) == [row.code]
     (diagnostic,) = (each for each in verdict.diagnostics if each.severity is not Severity.REPAIRED)
     assert (diagnostic.pointer, diagnostic.severity) == (row.pointer, row.severity)
-    assert diagnostic.page.startswith(
-        f"https://modelcontextprotocol.io/specification/{row.version}/"
-    )
+    of_method = f"https://modelcontextprotocol.io/specification/{row.version}/"
+    assert diagnostic.page.startswith(KINDS[row.code].page or of_method)
     assert (diagnostic.fix is not None) == row.fix
     if row.fix:
         left = serious(check(exchange, with_first_fix(verdict), TextForm.RESULT).diagnostics)

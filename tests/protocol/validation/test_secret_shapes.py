@@ -166,7 +166,7 @@ def test_the_list_of_tools_may_name_what_it_wants() -> None:
     """`default` and `examples` of a schema belong to whoever wrote the server."""
     schema = {
         "type": "object",
-        "properties": {"token": {"const": "x"}},
+        "properties": {"token": {"default": "x"}},
         "examples": [{"token": "abcd"}],
     }
     tools = {"tools": [{"name": "a", "inputSchema": schema}]}

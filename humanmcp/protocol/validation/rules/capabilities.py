@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.state import declared_by
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, shown
 from humanmcp.protocol.tables import methods
@@ -54,6 +55,33 @@ def declared_by_client(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         if missing:
             at = answer.at("inputRequests", name, "method")
             yield kinds.undeclared_input_request(at, capability=missing)
+
+
+_UNKNOWN_METHOD: Final = -32601
+_PARTS: Final = ("resources/subscribe", "resources/unsubscribe", "resources/templates/list")
+"""The methods that a server with the capability may lack."""
+
+
+@rule(errors=True)
+def declared_and_there(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
+    """Check that a side knows the methods of what it declared.
+
+    "Both parties MUST: […] Only use capabilities that were successfully negotiated". About a tool,
+    prompt or resource, the error may mean this one.
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
+    """
+    exchange, negotiated = answer.exchange, answer.negotiated
+    record = methods.of(exchange.method)
+    if answer.value.get("code") != _UNKNOWN_METHOD or exchange.method in _PARTS or record.named_by:
+        return
+    if exchange.direction is Direction.IN:
+        is_there = record.capability in (negotiated.server_capabilities or {})
+    else:
+        declared, params = negotiated.client_capabilities, exchange.request.params
+        is_there = not methods.undeclared(exchange.method, params, declared)
+    if record.capability and is_there:
+        at, method = answer.at("code"), shown(exchange.method)
+        yield kinds.declared_and_refused(at, capability=record.capability, method=method)
 
 
 def declares_more(negotiated: NegotiatedState) -> bool:
