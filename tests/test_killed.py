@@ -18,6 +18,8 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.support.living_on import ANSWERED, OUTGOING, PORT, ids_of
+from tests.support.opened_room import ACTS
+from tests.support.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 
@@ -280,3 +282,36 @@ def test_a_session_over_http_goes_on_in_the_next_process_whenever_one_is_killed(
         if not was_killed:
             return
     raise AssertionError("more steps than any session has")
+
+
+@pytest.mark.parametrize("act", sorted({*ACTS} - {"open"}))
+def test_each_learner_has_their_request_again_whenever_the_room_is_killed(
+    act: str, killer: Killer, tmp_path: Path
+) -> None:
+    """Before each write of a session's beginning, its end, and its next beginning."""
+    kill_a_room(act, killer, tmp_path)
+
+
+@pytest.mark.postgres
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize("act", ["join", "restart"])
+def test_a_seat_in_a_database_has_its_request_again_whenever_the_room_is_killed(
+    act: str, killer: Killer, tmp_path: Path, postgres: PostgresServer
+) -> None:
+    """Before each statement, too."""
+    kill_a_room(act, killer, tmp_path, postgres.url)
+
+
+def kill_a_room(act: str, killer: Killer, tmp_path: Path, *database: str) -> None:
+    """Kill a room before each write of an act; the next process must end by itself."""
+    for call in range(1, 400):
+        folder = tmp_path / f"call-{call}"
+        folder.mkdir()
+        if act != "join":
+            assert not killer.run(folder, ("open a room", "inbox", "join", *database))
+        was_killed = killer.run(folder, ("open a room", "inbox", act, *database), "tmp", call=call)
+        assert not killer.run(folder, ("open a room", "inbox", "open", *database)), call
+        shutil.rmtree(folder)
+        if not was_killed:
+            return
+    raise AssertionError("more writes than any act has")

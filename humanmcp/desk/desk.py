@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import logging
 import os
@@ -50,6 +51,16 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 _log = logging.getLogger(__name__)
+
+
+class Press(enum.Enum):
+    """What the press of Send did with a text that was checked."""
+
+    NONE = "none"
+    """Nobody pressed it: somebody is typing."""
+    STOPPED = "stopped"
+    SENT = "sent"
+
 
 MOST_SENT: Final = 200
 """The number of forms that are known as sent."""
@@ -213,10 +224,10 @@ class Desk:
     """The HTTP address of this desk's server, "" for none."""
     play: Callable[[str], object] = field(default=lambda _language: None)
     """Let a host play a session with this desk, in a language."""
-    judged: Callable[[Key, Sequence[Diagnostic], bool], object] = field(
-        default=lambda _key, _diagnostics, _sent: None
+    judged: Callable[[Key, Sequence[Diagnostic], Press], object] = field(
+        default=lambda _key, _diagnostics, _press: None
     )
-    """Gets the check's problems of an answer, and whether a person pressed Send."""
+    """Gets the check's problems of an answer, and what the press of Send did."""
     wrote: Callable[[], object] = field(default=lambda: None)
     """Called when a draft was saved."""
     by: str = BY
@@ -296,7 +307,8 @@ class Desk:
         result = service.send(self.open_exchange(key), reply, wake=self.board.wait)
         self.board.refresh(*key)
         if result.outcome not in {Outcome.OVER, Outcome.TAKEN}:
-            self.judged(key, result.diagnostics, True)  # noqa: FBT003 - one of three
+            is_stopped = result.outcome in {Outcome.BLOCKED, Outcome.REFUSED}
+            self.judged(key, result.diagnostics, Press.STOPPED if is_stopped else Press.SENT)
         return result
 
     def submit_outgoing(

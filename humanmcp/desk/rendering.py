@@ -13,8 +13,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from markupsafe import Markup, escape
 
 from humanmcp import extensions
 from humanmcp.answering.schema import TypedDict
@@ -30,9 +30,10 @@ from humanmcp.protocol.json.visible import by_direction, one_line, visible
 from humanmcp.protocol.validation.rules.tools import mime_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from jinja2 import Template
+    from jinja2.runtime import Context
 
     from humanmcp.protocol.tables.faults import Fault
 
@@ -169,7 +170,32 @@ def _environment() -> Environment:
         "duration": duration,
     }
     environment.filters |= {"problem_title": title_of, "row_title": row_title}
+    environment.filters |= {"nameless": nameless}
     return environment
+
+
+HIDDEN_NAMES: Final = "hidden_names"
+"""The variable of a page on which nobody's name is to be read: a sequence of names."""
+
+
+@pass_context
+def nameless(context: Context, shown: str) -> str:
+    """Hide people's names in what people wrote: a text, or the markup with it."""
+    given = [one for one in context.get(HIDDEN_NAMES, ()) if len(one) > 1 and not one.isdigit()]
+    if not given:
+        return shown
+    if isinstance(shown, Markup):
+        named = _named(map(escape, given))
+        return Markup(_TEXTS.sub(lambda text: named.sub("…", text[0]), shown))  # noqa: S704 - as it was
+    return _named(given).sub("…", shown)
+
+
+_TEXTS: Final = re.compile(r"(?<![^>])[^<>]+")
+
+
+def _named(names: Iterable[str]) -> re.Pattern[str]:
+    words = (rf"\b{re.escape(one)}\b" if one.isascii() else re.escape(one) for one in names)
+    return re.compile("|".join(words), re.IGNORECASE)
 
 
 def ordered(text: str) -> Markup:

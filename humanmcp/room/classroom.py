@@ -13,10 +13,12 @@ import threading
 import time
 from collections import Counter
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from humanmcp.common.book_file import read_book_text
 from humanmcp.common.settings import make_private
 from humanmcp.demo.lesson import WEATHER, find_lesson, lesson_names, read_lesson
 from humanmcp.desk.board import Following
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
 
 EVERY: Final = 0.3
 """Seconds between two broadcasts: thirty people type at once."""
+
+
+LOOKS_EVERY: Final = 1.0
+"""Seconds until the teacher sees what time alone has changed."""
 
 
 class Broadcaster:
@@ -73,6 +79,29 @@ class Broadcaster:
         self._pending, self._not_before = False, now + EVERY
         self._act()
         return math.inf
+
+    def leave(self) -> None:
+        """Do nothing."""
+
+
+class TimedChanges:
+    """Tells when something is another one by time alone. Runs in an attendant."""
+
+    def __init__(self, look: Callable[[], object], tell: Callable[[], object]) -> None:
+        """Compare what `look` returns with what it returned before."""
+        self._look, self._tell = look, tell
+        self.seen: object = None
+
+    def begin_steps(self, wake: Callable[[], object]) -> None:
+        """Need no waking."""
+
+    def step(self, now: float) -> float:
+        """Tell of a change since the last look."""
+        seen = self._look()
+        if seen != self.seen:
+            self.seen = seen
+            self._tell()
+        return now + LOOKS_EVERY
 
     def leave(self) -> None:
         """Do nothing."""
@@ -145,6 +174,8 @@ class Classroom:
         self._following = Following(below=None if database else seats)
         self._around = around
         self._lock = threading.RLock()
+        self._broadcaster = Broadcaster(self._tell)
+        self.timed = TimedChanges(self.by_time, self._broadcaster.tell)
         self.opened_at = self.door.clock()
         self.on_removed: Callable[[int], object] = lambda _number: None
         """Called when a seat was taken away, with its number."""
@@ -156,9 +187,9 @@ class Classroom:
         self.address, self.url = address, url
         self.teacher = self._make_seat(SeatRecord(0, self.record.teacher), "teacher")
         self.wall = self._make_seat(SeatRecord(0, self.record.wall), "wall")
-        self._broadcaster = Broadcaster(self._tell)
         self.attendant.attend(self._broadcaster, background=True)
         self.attendant.attend(self.clock, background=True)
+        self.attendant.attend(self.timed, background=True)
         self.door.admit(Visitor(Who.TEACHER), self.record.teacher)
         self.door.admit(Visitor(Who.GUEST), self.record.wall)
         self.keep()
@@ -436,17 +467,35 @@ class Classroom:
         names += sorted(one.name for one in (self.folder / LESSONS).glob("*.toml"))
         return names if self.record.lesson in names else [self.record.lesson, *names]
 
+    def brought(self, lesson: str) -> str:
+        """Return the name of a lesson in this room. A file is kept here: it may change outside.
+
+        Raises:
+            StopError: the file is no lesson, is played over HTTP, or cannot be written.
+        """
+        file = Path(lesson).expanduser()
+        if lesson in lesson_names() or not file.is_file():
+            return lesson
+        return self.add_lesson(file.name, read_book_text(file))
+
     def add_lesson(self, name: str, text: str) -> str:
         """Keep a file that the teacher has brought. Return the name of its lesson in this room.
+
+        What is kept of a seat counts the steps of a lesson. So a lesson that was played stays as it
+        is, and another text of that name gets a number.
 
         Raises:
             StopError: it is no lesson, is played over HTTP, or cannot be written.
         """
         stem = re.sub(r"[^\w-]+", "-", Path(name).stem)[:LONGEST_NAME] or "lesson"
-        file = Path(f"{stem}.toml")
+        played = {one for record in self._kept() for one in record.steps}
+        kept = make_private(self.folder / LESSONS)
+        names = (f"{stem}-{at}.toml" if at > 1 else f"{stem}.toml" for at in count(1))
+        free = (one for one in names if one not in played or _text_of(kept / one) in {"", text})
+        file = Path(next(free))
         self._lessons[file.name] = _playable(name, read_lesson(text, file))
         with keeping("room"):
-            write_private(make_private(self.folder / LESSONS) / file, text)
+            write_private(kept / file, text)
         self._broadcaster.tell()
         return file.name
 
@@ -489,12 +538,13 @@ class Classroom:
             if self.lesson_of(seat.record) == self.record.lesson and seat.is_behind(step)
         ]
 
-    def misconceptions(self) -> list[tuple[str, int, int]]:
-        """Return each kind of mistake: in how many seats it is now, and how many have sent it."""
+    def misconceptions(self) -> list[tuple[str, int, int, int]]:
+        """Return each kind of mistake, and in how many seats it is now, was stopped, was sent."""
         now = Counter(code for seat in self.seats for code in seat.codes)
+        stopped = Counter(code for seat in self.seats for code in seat.stopped_codes)
         sent = Counter(code for seat in self.seats for code in seat.sent_codes)
-        found = [(code, now[code], sent[code]) for code in now | sent]
-        return sorted(found, key=lambda one: (-one[1], -one[2], one[0]))
+        found = [(code, now[code], stopped[code], sent[code]) for code in now | stopped | sent]
+        return sorted(found, key=lambda one: (-one[1], -one[2] - one[3], one[0]))
 
     def presence(self, seat: RoomSeat) -> str:
         """Return whether a learner is here, idle, or gone."""
@@ -541,6 +591,14 @@ class Classroom:
 
     # -- what is shown --------------------------------------------------------------------------
 
+    def by_time(self) -> list[object]:
+        """Return what the teacher sees of each seat that changes while nobody does anything."""
+        found: list[object] = []
+        for seat in self.seats:
+            mistakes = sum(len(one.mistakes) for one in seat.steps.values())
+            found += seat.record.number, self.presence(seat), self.is_stuck(seat), mistakes
+        return found
+
     def _changed(self, seat: RoomSeat) -> None:
         if seat.record.number:
             self._broadcaster.tell()
@@ -548,6 +606,14 @@ class Classroom:
     def _tell(self) -> None:
         self.teacher.board.poke()
         self.wall.board.poke()
+
+
+def _text_of(file: Path) -> str:
+    """Return what is in a file; "" for nothing that can be read."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
 
 
 def _playable(name: str, lesson: Callable[[str], LessonSteps]) -> Callable[[str], LessonSteps]:

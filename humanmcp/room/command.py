@@ -65,7 +65,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         classroom = Classroom(folder, settings.lang, page_context, settings.inbox)
         listening, address, urls = _addresses(arguments, settings, classroom.record.port)
         classroom.record.port = address.port
-        classroom.plays(_kept_name(str(arguments.lesson or classroom.record.lesson)))
+        lesson = str(arguments.lesson)
+        classroom.plays(classroom.brought(lesson) if lesson else classroom.record.lesson)
         classroom.open(address, urls[0])
     except (OSError, ValueError, StopError) as error:
         terminal.to_stderr("humanmcp: ", sentence_of(error))
@@ -92,12 +93,6 @@ def _folder(settings: Settings, name: str) -> Path:
         raise stopped(SECTION, "no name", name=name)
     home = make_home(home_folder(settings.home))
     return make_private(make_private(home / ROOMS) / name)
-
-
-def _kept_name(lesson: str) -> str:
-    """Return how a lesson is found again from another folder."""
-    file = Path(lesson).expanduser()
-    return str(file.absolute()) if file.exists() else lesson
 
 
 def _hold(folder: Path) -> LifeLock:

@@ -397,6 +397,7 @@ def mistake(request: Request, code: str) -> HTMLResponse:
     classroom = room_of(request)
     found = {
         "now": [_card(classroom, one) for one in classroom.seats if code in one.codes],
+        "stopped": [_card(classroom, one) for one in classroom.seats if code in one.stopped_codes],
         "sent": [_card(classroom, one) for one in classroom.seats if code in one.sent_codes],
     }
     return mistake_page(request, code, found)

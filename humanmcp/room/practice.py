@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.answering.summary import message_in
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored, Noticed, WasAsked
 from humanmcp.demo.steps import LessonRun, list_again
-from humanmcp.inbox.contract import InboxError, Key, Reply, StoreError
+from humanmcp.inbox.contract import InboxError, Key, Life, Reply, StoreError
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message
@@ -51,9 +51,14 @@ class StepOutcome(enum.Enum):
 
 
 class StepEnd(NamedTuple):
-    """The end of step `at`, from 1. With `is_retold`, it happened before this process."""
+    """The end of step `at`, from 1. With `is_retold`, it happened before this process.
+
+    `by` is who answered its request, exchange `number` of the session; "" for nobody.
+    """
 
     at: int
+    number: int
+    by: str
     outcome: StepOutcome
     is_retold: bool
 
@@ -148,6 +153,15 @@ class Practice:
     def step_of(self, number: int) -> int:
         """Return the step that an exchange asks for, from 1; 0 where it belongs to none."""
         return self._steps.get(number, 0)
+
+    def was_broken_off(self, life: Life) -> bool:
+        """Return True if the room was killed while it ended this session to begin the next one.
+
+        Then the session is closed, or its open request is, before the lesson has come to its end.
+        """
+        is_left = self._asked is not None or bool(self._lesson_run.left)
+        is_closed = life is Life.CLOSED or (self._asked is not None and self._is_over())
+        return is_closed and is_left and not self.has_ended
 
     def end(self) -> None:
         """Hang up: the session is over. Callable from any thread."""
@@ -308,7 +322,7 @@ class Practice:
             if author in {BY, BY_TEACHER}:
                 self._given_steps.add(at)
             outcome = self._outcome(at, passed=self._lesson_run.judge(given=author == BY))
-            self._on_end(StepEnd(at, outcome, told is not None))
+            self._on_end(StepEnd(at, self._number, author, outcome, told is not None))
         self._on_change()
 
     def _author(self) -> str:

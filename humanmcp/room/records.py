@@ -98,19 +98,22 @@ class RoomRecord:
 class StepRecord:
     """What a learner did at one step of a lesson, however often it was begun.
 
-    `tries` counts what was sent, also where the check stopped it. `mistakes` are codes that the
-    check found and that stayed for a while; `sent` those that were in a sent answer; `taught` those
-    that the teacher left in the draft. `asked` are the last exchanges, session/number, that asked
-    for its answer. `given`: the lesson or the teacher answered it. `since` is when it was first
-    asked in the last session, by the clock of the class; `seconds` is from there to the answer that
-    passed, or to the last one, or until the step was left without one; `hints` and `hands` are
-    counted.
+    `tries` counts what was sent, also where the check stopped it; `counted` is the exchange,
+    session/number, whose answer was counted last. `mistakes` are codes that the check found and
+    that stayed for a while; `stopped` those for which Send was refused; `sent` those that were in a
+    sent answer; `taught` those that the teacher left in the draft. `asked` are the last exchanges,
+    session/number, that asked for its answer. `given`: the lesson or the teacher answered it.
+    `since` is when it was first asked in the last session, by the clock of the class; `seconds` is
+    from there to the answer that passed, or to the last one, or until the step was left without
+    one; `hints` and `hands` are counted.
     """
 
     asked: list[str] = field(default_factory=list)
     tries: int = 0
     passed: bool = False
+    counted: str = ""
     mistakes: list[str] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
     taught: list[str] = field(default_factory=list)
     given: bool = False

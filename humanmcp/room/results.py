@@ -88,7 +88,7 @@ def _final_texts(seat: RoomSeat, lesson: str) -> dict[str, str]:
 
 _COLUMNS: Final = (
     *("seat", "name", "mark", "joined", "lesson", "handed in", "step", "steps", "passed", "given"),
-    *("tries", "hints", "hands", "mistakes", "sent"),
+    *("tries", "hints", "hands", "mistakes", "stopped", "sent"),
 )
 
 
@@ -136,6 +136,7 @@ def _row(classroom: Classroom, seat: RoomSeat, lesson: str, total: int) -> Itera
     yield str(sum(one.hints for one in steps.values()))
     yield str(sum(one.hands for one in steps.values()))
     yield _counted(code for one in steps.values() for code in one.mistakes)
+    yield _counted(code for one in steps.values() for code in one.stopped)
     yield _counted(code for one in steps.values() for code in one.sent)
     each = [steps.get(str(step), StepRecord()) for step in range(1, total + 1)]
     yield from (str(one.tries) for one in each)

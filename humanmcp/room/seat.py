@@ -25,7 +25,7 @@ from humanmcp.demo.lesson import lesson_of
 from humanmcp.demo.steps import HOST
 from humanmcp.desk.board import Board
 from humanmcp.desk.book.saved_answers import Shelf
-from humanmcp.desk.desk import Desk
+from humanmcp.desk.desk import Desk, Press
 from humanmcp.desk.live import Live
 from humanmcp.desk.login import digest
 from humanmcp.inbox.atomic import keeping
@@ -100,6 +100,8 @@ _LESSON: Final = 1200
 """Lines of a session of one's own client from which its lesson is read, with the notes of HTTP."""
 _LAYOUT: Final = frozenset({"J51"})
 """The page lays out answers over several lines: that is not a mistake."""
+_NOTHING_YET: Final = frozenset({"J19", "M61"})
+"""The problems of an empty box, and of a template: nothing was written, so nothing is wrong."""
 MISTAKE_AFTER: Final = 2.0
 """Seconds until a problem counts: a half-typed word is not a mistake."""
 
@@ -284,7 +286,7 @@ class RoomSeat:
         lesson = self.record.sessions[session]
         self.record.steps.setdefault(lesson, {})
         line = PracticeLine(connection, self.inbox, session)
-        asked, over = partial(self._step_is_asked, lesson), partial(self._step_is_over, lesson)
+        asked, over = partial(self._step_is_asked, lesson), partial(self._step_is_over, session)
         return Practice(self._lesson_steps, line, self._changed, asked, over)
 
     def _attend(self, practice: Practice, make: Callable[[], ServedSession]) -> None:
@@ -331,7 +333,7 @@ class RoomSeat:
                 facts, known = self.inbox.facts(name), practice.go_on(self.inbox.frames(name))
             except UnknownItemError:  # somebody deleted it
                 known = False
-            if not known:
+            if not known or practice.was_broken_off(facts.life):
                 self.practise()
                 return
             self.practice = practice
@@ -346,7 +348,7 @@ class RoomSeat:
             if item.draft is not None and item.draft.touched:
                 opened = OpenExchange(self.inbox, item, facts)
                 verdict = service.judge(opened, item.draft.text, item.draft.form)
-                self._judged(item.key, verdict.diagnostics, False)  # noqa: FBT003 - one of three
+                self._judged(item.key, verdict.diagnostics, Press.NONE)
 
     # -- drafts ---------------------------------------------------------------------------------
 
@@ -417,8 +419,13 @@ class RoomSeat:
         return self._seconds_since(step) if is_open else step.seconds
 
     @property
+    def stopped_codes(self) -> frozenset[str]:
+        """The kinds of mistakes for which Send was refused in this lesson."""
+        return frozenset(code for one in self.steps.values() for code in one.stopped)
+
+    @property
     def sent_codes(self) -> frozenset[str]:
-        """The kinds of mistakes that were sent, or stopped when they were sent, in this lesson."""
+        """The kinds of mistakes that were sent in this lesson."""
         return frozenset(code for one in self.steps.values() for code in one.sent)
 
     def _step(self, key: Key) -> StepRecord:
@@ -443,12 +450,15 @@ class RoomSeat:
     def _seconds_since(self, step: StepRecord) -> float:
         return round(self.clock() - step.since, 1)
 
-    def _step_is_over(self, lesson: str, end: StepEnd) -> None:
+    def _step_is_over(self, session: str, end: StepEnd) -> None:
         """Keep what became of a step; the hint for it has done its work."""
-        step, passed = self._step_at(lesson, end.at), end.outcome is StepOutcome.PASSED
+        step = self._step_at(self.record.sessions[session], end.at)
+        passed = end.outcome is StepOutcome.PASSED
         if not (step.passed or (end.is_retold and step.seconds is not None)):
             step.seconds = self._seconds_since(step)
         step.passed |= passed
+        if end.by == self.desk.by:
+            _count_answer(step, Key(session, end.number))
         step.given = end.outcome is StepOutcome.GIVEN and not step.passed
         if not end.is_retold:
             opened = 0 if end.at >= self.record.opened else self.record.opened
@@ -489,16 +499,20 @@ class RoomSeat:
         """Return True for an answer to a step of the lesson; False beside it."""
         return bool(self._step_of(key)[1]) or self._lesson_steps.tries_clients
 
-    def _judged_for_teacher(self, key: Key, diagnostics: Sequence[Diagnostic], _sent: bool) -> None:  # noqa: FBT001 - one of three
+    def _judged_for_teacher(
+        self, key: Key, diagnostics: Sequence[Diagnostic], _press: Press
+    ) -> None:
         step, codes = self._step(key), sorted(_codes(diagnostics))
         if self._is_counted(key) and step.taught != codes:
             step.taught = codes
             self._note_now_or_later()
 
-    def _judged(self, key: Key, diagnostics: Sequence[Diagnostic], sent: bool) -> None:  # noqa: FBT001 - one of three
+    def _judged(self, key: Key, diagnostics: Sequence[Diagnostic], press: Press) -> None:
         if not self._is_counted(key):
             return
         codes = _codes(diagnostics)
+        if press is not Press.SENT and codes <= _NOTHING_YET:
+            press, codes = Press.NONE, frozenset()
         self._note_mistakes()
         since_now = self._parts.door.clock()
         with self._lock:
@@ -508,10 +522,13 @@ class RoomSeat:
             before = self._problems
             since = before[1] if before is not None and before[0] == key else {}
             self._problems = (key, {code: since.get(code, since_now) for code in codes})
-        if sent:
-            step.tries += 1
+        if press is not Press.NONE:
+            if press is Press.SENT:
+                _count_answer(step, key)
+            else:
+                step.tries += 1
             _add(step.mistakes, codes)
-            _add(step.sent, codes)
+            _add(step.sent if press is Press.SENT else step.stopped, codes)
             self.note()
         elif before != self._problems:
             self._changed()
@@ -555,6 +572,17 @@ def _codes(diagnostics: Iterable[Diagnostic]) -> frozenset[str]:
 def without_layout(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return problems without those that the page itself makes."""
     return tuple(one for one in diagnostics if one.code not in _LAYOUT)
+
+
+def _count_answer(step: StepRecord, key: Key) -> None:
+    """Count an answer once: the desk that sent it does, and the lesson that took it.
+
+    So it is counted, too, where the room was killed between the two.
+    """
+    session, _, number = step.counted.partition("/")
+    if session != key.session or int(number) < key.number:
+        step.tries += 1
+        step.counted = f"{key.session}/{key.number}"
 
 
 def _add(codes: list[str], more: Iterable[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from fastapi import Request
@@ -13,6 +12,7 @@ from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.common import mistakes, qr_code
 from humanmcp.desk.context import page, page_router
 from humanmcp.desk.history.history_page import stage
+from humanmcp.desk.rendering import HIDDEN_NAMES
 from humanmcp.inbox.contract import Key, Life
 from humanmcp.locales import spoken_language
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -58,22 +58,9 @@ def wall(request: Request) -> HTMLResponse:
         "code": "" if classroom.state is DoorState.LOCKED else spaced(classroom.record.code),
         "qr": qr_code.svg(classroom.joining_link) if classroom.is_reachable else "",
     }
-    shown = page(request, "room/wall.html", sessions=(), count=0, **values)
-    hidden = [] if classroom.record.names_on_wall else [one.record.name for one in classroom.seats]
-    shown.body = _without(bytes(shown.body).decode(), hidden).encode()
-    shown.headers["content-length"] = str(len(shown.body))
-    return shown
-
-
-def _without(html: str, names: list[str]) -> str:
-    """Hide people's names in the texts of the main part of a page."""
-    given = [one for one in names if len(one) > 1 and not one.isdigit()]
-    if not given:
-        return html
-    words = (rf"\b{re.escape(one)}\b" if one.isascii() else re.escape(one) for one in given)
-    named = re.compile("|".join(words), re.IGNORECASE)
-    head, main, tail = re.split("(<main.*</main>)", html, maxsplit=1, flags=re.DOTALL)
-    return head + re.sub(r"(?<=>)[^<>]+", lambda text: named.sub("…", text[0]), main) + tail
+    if not classroom.record.names_on_wall:
+        values[HIDDEN_NAMES] = [one.record.name for one in classroom.seats]
+    return page(request, "room/wall.html", sessions=(), count=0, **values)
 
 
 def _on_stage(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:

@@ -105,10 +105,10 @@ class _Arrival(NamedTuple):
         """Return True if capabilities may hear of the line after it is answered."""
         return bool(self.requests) and not self.waits
 
-    @property
-    def is_probe(self) -> bool:
-        """Return True for a `server/discover`."""
-        return [one.method for one in self.requests] == [DISCOVER]
+
+def is_probe(requests: Iterable[Exchange]) -> bool:
+    """Return True if the requests of a line are one `server/discover`."""
+    return [one.method for one in requests] == [DISCOVER]
 
 
 class ExchangeHandler:
@@ -165,7 +165,8 @@ class ExchangeHandler:
             return
         # Over HTTP a notification is taken by now.
         self.journal.connection.accept_requests(arrival.asked)
-        self._leave_probing(arrival)
+        decided = arrival.decision is not None and arrival.decision.due(0)
+        self.leave_probing(is_probe=is_probe(arrival.requests), is_answered=decided)
         if not arrival.is_told_later:
             self._tell_of(arrival)
         self._arrival, self._left = arrival, deque(arrival.events)
@@ -194,18 +195,20 @@ class ExchangeHandler:
             else:
                 self._react(event, arrival)
 
-    def _leave_probing(self, arrival: _Arrival) -> None:
+    def leave_probing(self, *, is_probe: bool, is_answered: bool) -> None:
         """Show the session once it receives anything but `server/discover`.
+
+        `is_answered` says that the answer book answers the probe.
 
         Some clients ask that in a process of its own, which they end at once: no one should see a
         session of it, and it must not keep the text files from the process that comes after it.
         """
         if not self._only_probed:
             return
-        if arrival.is_probe and arrival.decision is not None and arrival.decision.due(0):
-            self._probed()  # the answer book answers it
+        if is_probe and is_answered:
+            self._probed()
             return
-        self._only_probed = arrival.is_probe
+        self._only_probed = is_probe
         self.journal.facts = self.journal.facts._replace(probe=False)
         for one in self.capabilities:
             one.shown()

@@ -10,6 +10,7 @@ its answer stands in the transcript, and it still waits     it was answered, and
                                                             a person's, once its client comes for it
 its answer waits for the rest of a batch                    the inbox has it
 an outgoing message is there, and is not settled            it was sent
+more than a probe came, and nobody is shown the session     it is shown
 
 What a rule had begun before its answer (it asked, it notified) is not begun a second time: a person
 goes on. Over HTTP a client comes again by itself; nothing here knows of streams.
@@ -23,13 +24,21 @@ from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, Order, UnknownItemError
 from humanmcp.protocol.answer_book.decision import Decision
-from humanmcp.protocol.conversation.exchange import APPROVAL, CUT, ExchangeState, Sent, kind_of_tool
+from humanmcp.protocol.conversation.exchange import (
+    APPROVAL,
+    CUT,
+    ExchangeState,
+    RequestArrived,
+    Sent,
+    kind_of_tool,
+)
 from humanmcp.protocol.conversation.timeouts import REISSUE_WITHIN, REPEAT_WITHIN
 from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message
 from humanmcp.protocol.session import McpSession
 from humanmcp.protocol.tables import methods
+from humanmcp.server.exchanges import is_probe
 from humanmcp.server.journal import (
     BY_US,
     CUT_OFF,
@@ -67,6 +76,8 @@ class Resumed:
     came: dict[int, Frame] = field(default_factory=dict)
     """Each request's line, by its number."""
     answers: dict[int, Frame] = field(default_factory=dict)
+    only_probed: bool = True
+    """Whether no line of the client was anything but a `server/discover`."""
     begun: set[int] = field(default_factory=set)
     """The requests for which a rule or a person has sent something already."""
     decisions: list[str] = field(default_factory=list)
@@ -96,7 +107,9 @@ def _hear(resumed: Resumed, frame: Frame) -> None:
     if frame.number:  # a line that the disk did not take had a number, too
         resumed.session.exchanges.last = frame.number - 1
     before = resumed.session.exchanges.last
-    resumed.session.receive(frame.raw)
+    events = resumed.session.receive(frame.raw)
+    asked = [event.exchange for event in events if isinstance(event, RequestArrived)]
+    resumed.only_probed &= is_probe(asked)
     for number in range(before + 1, resumed.session.exchanges.last + 1):
         resumed.came[number] = frame
 
@@ -148,6 +161,9 @@ class Resumption:
         """Finish what the other process began."""
         for record in self._resumed.decisions[-1:]:
             self._journal.decisions.go_on(record)
+        if self._resumed.last is not None:
+            decided = all(self._handler.decide(one).due(0) for one in self._session.pending)
+            self._handler.leave_probing(is_probe=self._resumed.only_probed, is_answered=decided)
         self._settle_what_was_said()
         for number in self._resumed.waiting:
             exchange = self._session.exchanges.get(number)

@@ -432,10 +432,13 @@ def test_send_on_a_mistake_is_a_try(room: Rooming, open_page: Callable[..., Page
     schema.fill('{"type":"object"}')
     learner.locator("#send").click()
     expect(learner.locator(".ids", has_text="tools/call")).to_be_visible()
-    send()  # with nothing written
+    learner.locator("#send").click()  # with nothing written
+    expect(learner.locator("#main")).to_contain_text("There is nothing to send yet")
     (row,) = rows_of(room.teacher())
-    assert [row[f"tries at step {step}"] for step in (1, 2, 3)] == ["1", "4", "1"]
-    assert {"J07:1", "M61:1"} <= {*row["mistakes sent"].split()}
+    assert [row[f"tries at step {step}"] for step in (1, 2, 3)] == ["1", "4", "0"]
+    assert {"J07:1"} <= {*row["mistakes stopped"].split()}
+    assert "M61" not in row["mistakes"], "an empty box is no mistake"
+    assert row["mistakes sent"] == ""
 
 
 @pytest.mark.parametrize("width", [390, 1024, 1440, 1920])

@@ -186,3 +186,14 @@ def test_a_disk_that_takes_nothing_leaves_the_clock_alone(tmp_path: Path) -> Non
     (tmp_path / "away").mkdir()
     clock.keep()
     assert RoomClock(tmp_path / "away" / "clock", lambda: now[0])() == 3.0
+
+
+def test_who_is_stuck_by_time_alone_is_shown_to_an_open_page(computer: Computer) -> None:
+    """Nothing else happens: nobody presses, types or joins."""
+    classroom, shown = computer.classroom, computer.classroom.teacher.board
+    until(lambda: classroom.timed.seen == classroom.by_time(), "all that has changed is told")
+    seen, before = classroom.timed.seen, shown.version
+    computer.work(STUCK_AFTER + 1)
+    until(lambda: classroom.timed.seen != seen, "a change by time")
+    until(lambda: shown.version > before, "the page is told to look again")
+    assert classroom.is_stuck(computer.seat)

@@ -47,6 +47,7 @@ class Learner:
     given: set[int] = field(default_factory=set)
     tries: Counter[int] = field(default_factory=Counter)
     mistakes: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    stopped: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     sent: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     hints: int = 0
     hands: int = 0
@@ -99,18 +100,20 @@ class Learner:
         """Send an answer, and count it."""
         asked = self.asked()
         got = self.visitor.answer(asked, text, form)
-        self.tries[self.step] += 1
         if got.status == 422:
-            self.count(codes(got.json["problems"]))
+            if text:  # an empty box is neither a try nor a mistake
+                self.tries[self.step] += 1
+                self.count(self.stopped, codes(got.json["problems"]))
             self.typed = text
             return
+        self.tries[self.step] += 1
         assert got.status in {200, 202}, got
         until(partial(is_over, self.visitor, asked), "the end of it")
         self.over(self.passed)
 
-    def count(self, found: set[str]) -> None:
-        """Count mistakes that were sent."""
-        self.sent[self.step] |= found
+    def count(self, where: defaultdict[int, set[str]], found: set[str]) -> None:
+        """Count mistakes that were stopped, or sent."""
+        where[self.step] |= found
         self.mistakes[self.step] |= found
 
     def right(self) -> None:
@@ -137,6 +140,7 @@ class Learner:
             "hints": str(self.hints),
             "hands": str(self.hands),
             "mistakes": cell(self.mistakes),
+            "mistakes stopped": cell(self.stopped),
             "mistakes sent": cell(self.sent),
         }
         return cells | {f"tries at step {at}": str(self.tries[at]) for at in range(1, STEPS + 1)}
@@ -227,7 +231,8 @@ def phone(one: Learner) -> Iterator[None]:
     while one.step <= STEPS:
         path = one.path()
         page = path.replace("/api/exchanges", "/m")
-        one.count(codes(one.visitor.call(f"{path}/check", {"text": WRONG}).json["problems"]))
+        found = one.visitor.call(f"{path}/check", {"text": WRONG}).json["problems"]
+        one.count(one.stopped, codes(found))
         for text, form in (
             (WRONG, "message"),
             (RIGHT.get(one.step, "sunny"), "result" if one.step in RIGHT else "text"),
@@ -279,7 +284,8 @@ def anyway(one: Learner) -> Iterator[None]:
     while one.step <= STEPS:
         if one.step > 2:
             asked, path, wrong = one.asked(), one.path(), {"text": UNKNOWN_TYPE, "form": "result"}
-            one.count(codes(one.visitor.call(f"{path}/check", wrong).json["problems"]))
+            found = one.visitor.call(f"{path}/check", wrong).json["problems"]
+            one.count(one.sent, codes(found))
             assert one.visitor.call(f"{path}/reply", {**wrong, "anyway": True}).status == 200
             one.tries[one.step] += 1
             until(partial(is_over, one.visitor, asked), "the end of it")

@@ -182,13 +182,16 @@ def test_the_mistakes_of_a_draft_and_the_clock_of_a_step_go_on(tmp_path: Path) -
         asked = ann.question("tools/list")
         keep(ann, asked, WRONG)
         ann.call(f"{path_of(asked)}/check", {"text": WRONG})
-        now = until(lambda: re.findall(r"now in 1, sent by 0", teacher.get("/room").text), "it")
+        now = until(
+            lambda: re.findall(r"now in 1, stopped 0, sent 0", teacher.get("/room").text),
+            "it",
+        )
         (kept,) = room.folder.glob("seats/001/seat.json")
         since = json.loads(kept.read_text("utf-8"))["steps"]["weather"]["2"]["since"]
         room.kill()
     with Rooming(home):
         page = teacher.get("/room").text
-        assert re.findall(r"now in 1, sent by 0", page) == now
+        assert re.findall(r"now in 1, stopped 0, sent 0", page) == now
     classroom = Classroom(home / "rooms" / "class", "en", page_context)
     classroom.open(Address(1), "http://127.0.0.1:1")
     classroom.run()

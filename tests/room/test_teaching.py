@@ -21,6 +21,7 @@ from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.room import wall
 from humanmcp.room.pages import _urgency
 from humanmcp.room.practice import LessonStanding
+from humanmcp.room.records import spaced
 from tests.support.room_process import Rooming, Visitor, is_over
 from tests.support.serve_http import initialize
 from tests.support.waiting import until
@@ -71,7 +72,9 @@ def test_the_grid_shows_steps_hands_and_mistakes(room: Rooming) -> None:
         shown = re.sub(r"<[^>]+>", "", teacher.get("/room").text)
         assert f"{title} now in {typing + 1}" not in shown, "a template is nobody's mistake"
         one.call(f"{path}/draft", wrong)
-    assert f"{title} now in 2, sent by 0" in re.sub(r"<[^>]+>", "", teacher.get("/room").text)
+    assert f"{title} now in 2, stopped 0, sent 0" in re.sub(
+        r"<[^>]+>", "", teacher.get("/room").text
+    )
     assert ">天気</option>" in teacher.get("/room?lang=ja").text, "the lesson's title, too"
     page = teacher.get(f"/room/mistake/{code}").text
     assert "Ann" in page
@@ -317,10 +320,24 @@ def test_a_try_counts_alike_from_a_page_without_scripts_and_from_the_interface(
 
     for text in ('{"result":', '{"jsonrpc":"2.0","id":0,"result":{}}', "", right, right):
         send(text)
-    learner.question("tools/list")
+    asked = learner.question("tools/list")
+    right = '{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"forecast"}]}}'
+    send(right)
+    learner.call(
+        f"/api/exchanges/{asked['session']}/{asked['number']}/reply",
+        {"text": right, "form": "message", "anyway": True},
+    )
+    until(lambda: table_of(teacher)["Ann"]["tries"] == "5", "the last of them")
     row = table_of(teacher)["Ann"]
-    assert row["tries"] == "4"
-    assert row["mistakes sent"] == "J07:1 J19:1 J34:1 M09:1 R03:1 R20:1"
+    assert [row[f"tries at step {at}"] for at in (1, 2)] == ["3", "2"]
+    stopped = "J07:1 J34:1 M09:2 R03:1 R20:1"
+    assert (row["mistakes stopped"], row["mistakes sent"]) == (stopped, "M09:1")
+    page = html.unescape(re.sub(r"<[^>]+>", "", teacher.get("/room").text))
+    counts = re.findall(r"now in 0, stopped (\d), sent (\d)", page)
+    assert sorted(counts) == [*[("1", "0")] * 4, ("1", "1")]
+    page = words_of(teacher.get("/room/mistake/M09").text)
+    assert re.search("Stopped at Send by .* Ann Sent by .* Ann", page)
+    assert "Sent by" not in words_of(teacher.get("/room/mistake/J34").text)
 
 
 def test_the_teachers_page_begins_with_who_needs_help(room: Rooming) -> None:
@@ -449,6 +466,39 @@ def test_the_wall_shows_steps_an_answer_and_a_mistake_without_their_owner(room: 
     assert room.code[:4] in words_of(guest.get("/wall").text)
 
 
+OURS = {
+    "code": ("127.0.0.1", "Only this computer can join", "blue fox"),
+    "steps": ("127.0.0.1", "tools/call: you can refuse", "0/"),
+    "mistake": ('"type": "text"', "Wrong", "Right"),
+    "seat": ("blue fox", "The host asks for your tools", "host you model"),
+    "answer": ("initialize",),
+}
+NAMES = ("127.0.0.1", "type", "text", "you", "Wrong", "fox", "Server", "host", "A & B", "tools")
+
+
+@pytest.mark.parametrize("show", OURS)
+def test_a_name_is_hidden_in_what_learners_wrote_and_nowhere_else(room: Rooming, show: str) -> None:
+    """The code, the address, the marks, the lesson's words and the examples are not theirs."""
+    writer, teacher = room.learner("Annabel"), room.teacher()
+    guest = room.visitor().follow(room.wall_link)
+    asked = writer.question()
+    info = {"serverInfo": {"name": "of ANNABEL, A & B", "version": "1"}}
+    answer = {"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}} | info
+    writer.answer_to_the_end(asked, json.dumps(answer), "result")
+    writer.question("tools/list")
+    teacher.submit("/room", act="wall", show=show, seat=1, code="J14")
+    code = spaced(room.code)
+    for name in (code[:4], *NAMES):
+        room.learner(name)
+    page = words_of(guest.get("/wall").text)
+    assert [one for one in OURS[show] if one not in page] == [], page
+    assert (code in page) is (show in {"code", "steps"})
+    if show == "answer":
+        assert '"name": "of …, …"' in page
+    teacher.submit("/room", act="names", on="yes")
+    assert ("ANNABEL, A & B" in words_of(guest.get("/wall").text)) is (show == "answer")
+
+
 LESSON = Path("samples/lessons/1-first-answer.toml")
 
 
@@ -481,6 +531,29 @@ def test_a_lesson_is_added_while_the_room_runs_and_a_wrong_one_says_what_is_wron
     with Rooming(tmp_path / "home"):
         assert "step 1 of 2" in card(teacher, "Ann")
         assert rows_of(teacher)[-1]["lesson"] == name
+
+
+@pytest.mark.parametrize("way", ["the page", "the flag"])
+def test_a_lesson_that_was_played_stays_as_it_is_when_its_file_is_replaced(
+    tmp_path: Path, way: str
+) -> None:
+    """The table never says that two of one step have passed; the new text is another lesson."""
+    file, text = tmp_path / "lunch.toml", LESSON.read_text("utf-8")
+    file.write_text(text, encoding="utf-8")
+    with Rooming(tmp_path / "home", "--lesson", str(file)) as room:
+        learner, teacher = room.learner("Ann"), room.teacher()
+        for method in ("initialize", "ping"):
+            learner.answer_as_offered(method)
+        until(lambda: table_of(teacher)["Ann"]["passed"] == "2", "its end")
+        shorter = text[: text.rindex("[[steps]]")]
+        file.write_text(shorter, encoding="utf-8")
+        if way == "the page":
+            added = teacher.submit("/room", act="add lesson", name=file.name, text=shorter)
+            assert added.headers["location"].endswith("lunch-2.toml")
+    with Rooming(tmp_path / "home", *(["--lesson", str(file)] if way == "the flag" else [])):
+        rows = {row["lesson"]: (row["passed"], row["steps"]) for row in rows_of(teacher)}
+        again = {"lunch-2.toml": ("0", "1")} if way == "the flag" else {}
+        assert rows == {"lunch.toml": ("2", "2"), **again}
 
 
 def test_the_next_step_is_that_after_the_one_who_is_furthest_behind(room: Rooming) -> None:

@@ -22,6 +22,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.setup import config, unwrap, wrap  # noqa: F401 - imported once for every run
 from humanmcp.terminal import forget  # noqa: F401 - imported once for every run
 from tests.support.living_on import APPENDED, live_on
+from tests.support.opened_room import STORED, open_room
 
 CHANGES: Final = {"os.rename", "os.remove", "os.link", "os.chmod", "os.mkdir", "os.rmdir"}
 WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -31,7 +32,7 @@ def is_change(event: str, arguments: tuple[Any, ...], under: str) -> bool:
     """Return True for an event of Python's audit that changes something in a folder."""
     if event == "open":
         return bool(arguments[2] & WRITES) and str(arguments[0]).startswith(under)
-    if event == APPENDED:
+    if event in {APPENDED, STORED}:
         return True
     return event in CHANGES and any(str(one).startswith(under) for one in arguments)
 
@@ -82,6 +83,9 @@ def run(words: list[str]) -> int:
         return 0
     if name == "live on":
         live_on(Path(rest[0]).absolute())
+        return 0
+    if name == "open a room":
+        open_room(Path(rest[0]).absolute(), *rest[1:])
         return 0
     return cli.main(words)
 

@@ -73,7 +73,6 @@ export class Sender {
     const { diagnostics, views } = this.composer;
     if (!diagnostics.nothingYet) return false;
     diagnostics.refusedEmpty = true;
-    this.composer.checker.countTry();
     diagnostics.show();
     views.focus();
     return true;

@@ -24,7 +24,7 @@ from humanmcp.answering.schema import (
 from humanmcp.answering.service import OrderError, Outcome, queue_outgoing
 from humanmcp.common.timestamps import now
 from humanmcp.desk.context import author, call_router, desk_of, signed
-from humanmcp.desk.desk import BY
+from humanmcp.desk.desk import BY, Press
 from humanmcp.desk.inbox.answer_form import unread
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer
 from humanmcp.inbox.form_drafts import FormDraft
@@ -97,7 +97,8 @@ def check(request: Request, session: str, number: int, body: CheckBody) -> Verdi
     verdict = service.judge(desk.open_exchange(key), body.text, body.form, body.action)
     in_fields = {pointer: unread(raw) for pointer, raw in body.fields.items()}
     unread_ones = [one for each in in_fields.values() for one in each]
-    desk.judged(key, (*verdict.diagnostics, *unread_ones), body.sent)
+    press = Press.STOPPED if body.sent else Press.NONE
+    desk.judged(key, (*verdict.diagnostics, *unread_ones), press)
     found = verdict_shape(verdict)
     return _with_unread(found, in_fields) if in_fields else found
 
