@@ -12,9 +12,10 @@ when a test asks for a server.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -42,6 +43,8 @@ class MockServer:
     flags: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()
     """The words behind `humanmcp` of a recording or replaying command; empty for a book's."""
+    recording: Recording | None = None
+    """The recording that it makes or plays; None for a book's."""
     _started: list[tuple[Popen[bytes], str]] = field(default_factory=list)
 
     @property
@@ -49,10 +52,11 @@ class MockServer:
         """The command that a client starts, as a list of words."""
         return self._words("humanmcp")
 
-    def _words(self, module: str) -> list[str]:
+    def _words(self, module: str, *more: str) -> list[str]:
+        """Return the command, with more flags behind the name of the subcommand."""
         if self.instead:
-            return [sys.executable, "-m", module, *self.instead]
-        words = (sys.executable, "-m", module, "serve", "--handshake", "book")
+            return [sys.executable, "-m", module, self.instead[0], *more, *self.instead[1:]]
+        words = (sys.executable, "-m", module, "serve", *more, "--handshake", "book")
         return [*words, "--home", str(self.home), "--book", str(self.book), *self.flags]
 
     @property
@@ -76,16 +80,17 @@ class MockServer:
         log_file = self.home / "http.log"
         with log_file.open("wb") as log:
             process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
-                [*self._words("humanmcp.as_child"), "--http"],
+                self._words("humanmcp.as_child", "--http"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
             )
-        found = await_result(lambda: re.search(rb"http://\S+/mcp", log_file.read_bytes()), TIMEOUT)
+        address = re.compile(rb" (http://127\.0\.0\.1:\d+/mcp)\b(?!.*http://127)")
+        found = await_result(lambda: address.search(log_file.read_bytes()), TIMEOUT)
         if found is None:
             process.kill()
             raise AssertionError(f"the server did not start: {log_file.read_text('utf-8')}")
-        return process, found[0].decode()
+        return process, found[1].decode()
 
     def stop(self) -> None:
         """End the process that serves the address; the fixture does it after each test."""
@@ -182,16 +187,66 @@ def _send(opened: OpenExchange, text: str, form: str) -> None:
         raise AssertionError(f"{result.outcome.value}: {why}")
 
 
+MODES: Final = ("none", "once", "new_episodes", "all")
+"""When the real server is asked: never; if there is no recording; for what is not recorded; always.
+
+They are those of vcr.py and pytest-recording.
+"""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("humanmcp")
     group.addoption(
         "--humanmcp-record",
-        action="store_true",
+        action="store_const",
+        const="all",
+        dest="humanmcp_record",
         help="run the real servers of humanmcp_server(record=…), and write their recordings anew",
+    )
+    group.addoption(
+        "--humanmcp-record-mode",
+        choices=MODES,
+        dest="humanmcp_record",
+        help="when to ask the real servers of humanmcp_server(record=…): never (none), without a "
+        "recording (once), for requests that are not recorded (new_episodes), or always (all)",
+    )
+    parser.addini("humanmcp_record", "the default of --humanmcp-record-mode", default="none")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "humanmcp_record(mode): when to ask real servers; see --humanmcp-record-mode"
     )
 
 
-_REPLAYED: Final = pytest.StashKey[list[tuple["MockServer", Path]]]()
+def _mode(request: pytest.FixtureRequest) -> str:
+    """Return when the real server is asked: as the command line, the test, or the project says."""
+    mark = request.node.get_closest_marker("humanmcp_record")
+    config = request.config
+    mode = config.getoption("humanmcp_record", default=None)
+    mode = mode or (mark.args[0] if mark and mark.args else config.getini("humanmcp_record"))
+    if mode not in MODES:
+        raise pytest.UsageError(f"humanmcp_record: {mode!r} is none of {', '.join(MODES)}")
+    return str(mode)
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """The recording of one server of one test.
+
+    `made` is the file that is written anew if the test passes, None if the recording only answers.
+    `is_grown` says that the server adds to this file; else it is exported from the inbox.
+    """
+
+    file: Path
+    made: Path | None = None
+    is_grown: bool = False
+    is_played: bool = True
+    must_be_used: bool = False
+
+
+_SERVERS: Final = pytest.StashKey[list["MockServer"]]()
+_PASSED: Final = pytest.StashKey[bool]()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -200,40 +255,112 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add to a failed test which requests had no recorded answer."""
     report = yield
+    if call.when == "call":
+        item.stash[_PASSED] = report.passed
     if call.when == "call" and report.failed:
-        for server, file in item.stash.get(_REPLAYED, []):
-            if told := _side_by_side(server, file):
+        for server in item.stash.get(_SERVERS, []):
+            recording = server.recording
+            is_played = recording is not None and recording.is_played
+            if is_played and recording and (told := _side_by_side(server, recording.file)):
                 report.sections.append(("humanmcp", told))
     return report
 
 
-def _recorded(home: Path, file: Path, command: Sequence[str]) -> MockServer:
-    """Return the real server behind a tap; without a command, its recording.
+_FORWARD: Final = ("--otherwise", "forward")
+_NOT_FOR_RECORDINGS: Final = frozenset({"--replay", "--home", "--http", "--book"})
+
+
+def _recorded(
+    server: MockServer, recording: Recording, mode: str, asked: Sequence[str], *, is_remote: bool
+) -> MockServer:
+    """Return the server with the command that records the real one, or plays its recording.
+
+    `asked` is what a tap is told of the real server: flags, `--`, its command or URL; empty for
+    unknown.
 
     Raises:
         FileNotFoundError: there is no recording.
+        TypeError: a flag cannot be used with a recording.
     """
-    if command:
-        return MockServer(home, instead=("tap", "--quiet", "--home", str(home), "--", *command))
-    if not file.exists():
+    import shutil  # noqa: PLC0415 - see the head of this module
+
+    if strays := [flag for flag in server.flags if flag.split("=")[0] in _NOT_FOR_RECORDINGS]:
+        raise TypeError(f"a recording takes no {strays[0]}")
+    home, file = server.home, recording.file
+    tap = ("tap", "--quiet", "--home", str(home))
+    made = home / "recording.jsonl"
+    if asked and (mode == "all" or (mode == "once" and not file.exists())):
+        recording = replace(recording, made=made, is_played=False)
+        return replace(server, recording=recording, instead=(*tap, *asked))
+    is_grown = bool(asked) and mode == "new_episodes"
+    if not (file.exists() or is_grown):
         raise FileNotFoundError(f"{file} is not recorded yet: pytest --humanmcp-record")
-    words = ("serve", "--home", str(home), "--replay", str(file), "--otherwise", "error")
-    return MockServer(home, instead=words)
+    played = file
+    after: tuple[str, ...] = () if "--otherwise" in server.flags else ("--otherwise", "error")
+    if is_grown:
+        recording, played = replace(recording, made=made, is_grown=True), made
+        if file.exists():
+            shutil.copyfile(file, made)
+        bridge = ("--", sys.executable, "-m", "humanmcp", *tap[:-1], str(home / "remote"))
+        after = (*_FORWARD, *(bridge if is_remote else ()), *asked)
+    book = ("--book", str(server.book)) if server.book.exists() else ()
+    words = ("serve", "--home", str(home), "--replay", str(played), *book, *server.flags, *after)
+    return replace(server, recording=recording, instead=words)
 
 
-def _write_recording(server: MockServer, file: Path) -> None:
-    """Write the session of a tap without its secrets.
+def _write_recording(server: MockServer) -> None:
+    """Write what was recorded, without its secrets. The old file stays unless all is well.
 
     Raises:
         AssertionError: nothing was recorded.
     """
-    import subprocess  # noqa: PLC0415 - see the head of this module
+    from humanmcp.common.person_files import write_whole  # noqa: PLC0415 - see the head of this module
+    from humanmcp.export.recording import LAST, find_recording, recording_of  # noqa: PLC0415 - as above
+    from humanmcp.locales.stop import StopError  # noqa: PLC0415 - as above
+    from humanmcp.protocol.answer_book.replay import recorded  # noqa: PLC0415 - as above
+    from humanmcp.protocol.conversation.transcript import to_json  # noqa: PLC0415 - as above
+    from humanmcp.protocol.validation.redaction import redact_recording  # noqa: PLC0415 - as above
 
-    words = ("-m", "humanmcp", "export", "--format", "jsonl", "--home", str(server.home))
-    done = subprocess.run((sys.executable, *words), capture_output=True, check=False)  # noqa: S603 - our own words
-    if done.returncode or not done.stdout:
-        raise AssertionError(f"{file}: nothing was recorded. {done.stderr.decode()}")
-    file.write_bytes(done.stdout)
+    recording = server.recording
+    if recording is None or recording.made is None:
+        return
+    try:
+        is_grown, made = recording.is_grown, recording.made
+        found = recording_of(made) if is_grown else find_recording(LAST, server.home)
+        frames = redact_recording(found.frames).frames
+    except StopError as error:
+        raise AssertionError(f"{recording.file}: nothing was recorded. {error}") from error
+    if not any(one.answered for one in recorded(frames)):
+        raise AssertionError(f"{recording.file}: nothing was recorded. No request was answered.")
+    recording.file.parent.mkdir(parents=True, exist_ok=True)
+    text = "".join(f"{to_json(frame)}\n" for frame in frames)
+    write_whole(recording.file, text.encode("utf-8", "replace"))
+
+
+def _check_use(server: MockServer) -> None:
+    """Fail if each recorded request must be sent, and one was not.
+
+    Raises:
+        AssertionError: there is one.
+    """
+    from collections import Counter  # noqa: PLC0415 - see the head of this module
+
+    from humanmcp.export.recording import recording_of  # noqa: PLC0415 - as above
+    from humanmcp.protocol.answer_book.replay import recorded  # noqa: PLC0415 - as above
+    from humanmcp.protocol.tables import methods  # noqa: PLC0415 - as above
+
+    recording = server.recording
+    if recording is None or not (recording.must_be_used and recording.is_played):
+        return
+    given = Counter(call.by.split(" (")[0] for call in server.calls())
+    left = [
+        f"{one.method} {one.name}".rstrip()
+        for one in recorded(recording_of(recording.file).frames)
+        if one.answered and one.id and not methods.of(one.method).introduces
+        if not given[f"replay: {one.seq}"]
+    ]
+    if left:
+        raise AssertionError(f"{recording.file}: recorded, but not called: {', '.join(left)}")
 
 
 def _side_by_side(server: MockServer, file: Path) -> str:
@@ -244,6 +371,7 @@ def _side_by_side(server: MockServer, file: Path) -> str:
     from humanmcp.answering.summary import calls  # noqa: PLC0415 - as above
     from humanmcp.export.recording import recording_of  # noqa: PLC0415 - as above
     from humanmcp.protocol.answer_book.replay import BY_NOTHING  # noqa: PLC0415 - as above
+    from humanmcp.protocol.validation.redaction import without_secrets  # noqa: PLC0415 - as above
 
     def written(call: ReceivedCall) -> list[str]:
         return json.dumps(call.arguments, indent=1, ensure_ascii=False, sort_keys=True).split("\n")
@@ -261,7 +389,7 @@ def _side_by_side(server: MockServer, file: Path) -> str:
             )
             lines += difflib.unified_diff(written(nearest), written(sent), "recorded", "sent", n=9)
         parts.append("\n".join(line.rstrip("\n") for line in lines))
-    return "\n\n".join(parts)
+    return without_secrets("\n\n".join(parts))
 
 
 @pytest.fixture
@@ -276,6 +404,9 @@ def humanmcp_server(
 
     `humanmcp_server(record=FILE, command=[…])` answers as that real server did when it was recorded
     with `pytest --humanmcp-record`; a failed test shows each request that it has no answer for.
+    `server_url=` names a server at an address, and `headers=` what it wants. A relative path is one
+    of the project; `record=True` names the file after the test. The flags are those of `humanmcp
+    serve --replay`. With `must_be_used`, a test fails that does not send each recorded request.
 
     Raises:
         FileNotFoundError: there is no such recording yet.
@@ -284,35 +415,57 @@ def humanmcp_server(
     from humanmcp.common.book_file import parse_book, read_book_text  # noqa: PLC0415 - see above
 
     made: list[MockServer] = []
-    recorded: list[tuple[MockServer, Path]] = []
-    records = bool(request.config.getoption("--humanmcp-record", default=False))
-    request.node.stash[_REPLAYED] = recorded
+    request.node.stash[_SERVERS] = made
 
-    def make(
+    def make(  # noqa: PLR0913 - a book, or a recording and all that belongs to it
         book: str | Path = "",
         *flags: str,
-        record: str | Path = "",
+        record: str | Path | bool = False,
         command: Sequence[str] = (),
+        server_url: str = "",
+        headers: Mapping[str, str] = MappingProxyType({}),
+        must_be_used: bool = False,
     ) -> MockServer:
         home = tmp_path / f"humanmcp-{len(made) + 1}"
-        if record:
-            made.append(_recorded(home, Path(record), command if records else ()))
-            recorded.append((made[-1], Path(record)))
-            return made[-1]
         if isinstance(book, str) and book.endswith(".toml") and "\n" not in book:
             book = Path(book)
         text = read_book_text(book) if isinstance(book, Path) else book
         if text:
             parse_book(text, book if isinstance(book, Path) else home / "book.toml")
-            flags = ("--otherwise", "error", *flags)
+            flags = ("--otherwise", "error", *flags) if not record else flags
         home.mkdir(mode=0o700)
         server = MockServer(home, flags)
-        server.book.write_text(text, encoding="utf-8")
+        if text or not record:
+            server.book.write_text(text, encoding="utf-8")
+        if record:
+            named = [word for pair in headers.items() for word in ("--header", ": ".join(pair))]
+            real = [server_url] if server_url else command
+            asked = [*named, "--", *real] if real else []
+            recording = Recording(_file_of(request, made, record=record), must_be_used=must_be_used)
+            mode = "new_episodes" if _FORWARD in pairwise(flags) else _mode(request)
+            server = _recorded(server, recording, mode, asked, is_remote=bool(server_url))
         made.append(server)
         return server
 
     yield make
     for server in made:
         server.stop()
-    for server, file in recorded if records else ():
-        _write_recording(server, file)
+    if request.node.stash.get(_PASSED, False):
+        for server in made:
+            _write_recording(server)
+            _check_use(server)
+
+
+def _file_of(
+    request: pytest.FixtureRequest, made: Sequence[MockServer], *, record: str | Path | bool
+) -> Path:
+    """Return the file of a recording: as named, from the root of the project; else by the test."""
+    if not isinstance(record, bool):
+        return request.config.rootpath / record
+    import re  # noqa: PLC0415 - see the head of this module
+
+    test = request.node.path
+    name = re.sub(r"[^\w.=-]+", "-", request.node.name).strip("-")
+    count = 1 + sum(one.recording is not None for one in made)
+    number = f"-{count}" if count > 1 else ""
+    return Path(test.parent / "recordings" / test.stem / f"{name}{number}.jsonl")

@@ -188,29 +188,6 @@ def test_it_has_an_address_for_a_client_that_takes_a_url(server: MockServer) -> 
         urllib.request.urlopen(handshake)
 
 
-RECORDED = """
-import json, subprocess, sys
-import pytest
-
-def talk(command):
-    lines = [
-        {"id": 1, "method": "initialize", "params": HELLO},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/call", "params": CALL},
-    ]
-    text = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\\n" for line in lines)
-    done = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    done.stdin.write(text)
-    done.stdin.flush()
-    answers = [json.loads(done.stdout.readline()) for _ in range(2)]
-    done.stdin.close()
-    done.wait()
-    return answers[1]
-
-def test_recorded(humanmcp_server):
-    server = humanmcp_server(record="weather.jsonl", command=[sys.executable, "real_server.py"])
-    assert talk(server.command)["result"]["content"][0]["text"] == "sunny"
-"""
 REAL = """
 import os, sys
 book = '''
@@ -220,39 +197,230 @@ inputSchema = { type = "object" }
 
 [[rules]]
 tool = "weather"
-text = "sunny"
+text = "{city}: sunny"
 '''
 open("book.toml", "w").write(book)
 words = ["-m", "humanmcp", "serve", "--auto", "--book", "book.toml", "--home", "real"]
 os.execv(sys.executable, [sys.executable, *words])
 """
+HEAD = f"""
+import json, os, subprocess, sys, urllib.request
+import pytest
+
+REAL = [sys.executable, os.path.join(os.path.dirname(__file__), "real_server.py")]
+HELLO = {HANDSHAKE!r}
+
+def line(number, method, **params):
+    return {{"jsonrpc": "2.0", "id": number, "method": method, "params": params}}
+
+def talk(command, *calls):
+    done = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    answers = []
+    for number, call in enumerate([None, *calls], 1):
+        asked = line(number, "tools/call", name="weather", arguments=call or {{}})
+        said = asked if call else line(number, "initialize", **HELLO)
+        done.stdin.write(json.dumps(said) + "\\n")
+        done.stdin.flush()
+        answers.append(json.loads(done.stdout.readline()))
+    done.stdin.close()
+    done.wait()
+    return [one["result"]["content"][0]["text"] if "result" in one else one["error"]["message"]
+            for one in answers[1:]]
+"""
+ALL = "--humanmcp-record"
 
 
-def test_a_recording_is_made_once_and_answers_instead_of_the_server(tmp_path: Path) -> None:
-    """Without the server's program, too; a changed request is shown beside the recorded one."""
+class Project:
+    """A folder with tests and a real server, in which pytest is run."""
 
-    def run(city: str, *flags: str) -> tuple[int, str]:
-        asked = {"name": "weather", "arguments": {"city": city}}
-        head = f"HELLO = {HANDSHAKE!r}\nCALL = {asked!r}\n"
-        (tmp_path / "test_it.py").write_text(head + RECORDED, encoding="utf-8")
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.real(there=True)
+        (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+        self.file = folder / "weather.jsonl"
+
+    def real(self, *, there: bool) -> None:
+        """Have the program of the real server, or not."""
+        program = self.folder / "real_server.py"
+        program.write_text(REAL, encoding="utf-8") if there else program.unlink()
+
+    def run(self, test: str, *flags: str, below: str = ".") -> tuple[int, str]:
+        """Run one test. Return the status and what pytest printed."""
+        folder = self.folder / below
+        folder.mkdir(exist_ok=True)
+        (self.folder / "test_it.py").write_text(HEAD + test, encoding="utf-8")
         words = ("-m", "pytest", "-q", "-p", "humanmcp.pytest", "-p", "no:cacheprovider", *flags)
+        file = str(self.folder / "test_it.py")
         done = subprocess.run(
-            [sys.executable, *words],
-            cwd=tmp_path,
+            [sys.executable, *words, file],
+            cwd=folder,
             env=os.environ | ALONE,
             capture_output=True,
             text=True,
             check=False,
         )
-        return done.returncode, done.stdout
+        return done.returncode, done.stdout + done.stderr
 
-    status, told = run("Tokyo")
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project that records nothing yet."""
+    return Project(tmp_path)
+
+
+def asks(*cities: str, made: str = 'record="weather.jsonl", command=REAL', wanted: str = "") -> str:
+    """Write a test that asks for the weather of cities."""
+    calls = [{"city": city, "api_key": f"sk-{city}-5ecret"} for city in cities]
+    expected = wanted or repr([f"{city}: sunny" for city in cities])
+    return f"""
+def test_it(humanmcp_server):
+    server = humanmcp_server({made})
+    assert talk(server.command, *{calls!r}) == {expected}
+"""
+
+
+def test_a_recording_is_made_once_and_answers_instead_of_the_server(project: Project) -> None:
+    """Without secrets, and a mark fits any. A failed test shows the recorded request beside its."""
+    status, told = project.run(asks("Tokyo"))
     assert (status, "weather.jsonl is not recorded yet" in told) == (1, True)
-    (tmp_path / "real_server.py").write_text(REAL, encoding="utf-8")
-    assert run("Tokyo", "--humanmcp-record")[0] == 0
-    (tmp_path / "real_server.py").unlink()
-    assert run("Tokyo")[0] == 0
-    status, told = run("Osaka")
+    assert project.run(asks("Tokyo"), ALL)[0] == 0
+    assert "5ecret" not in project.file.read_text(encoding="utf-8")
+    project.real(there=False)
+    assert project.run(asks("Tokyo"), below="tests")[0] == 0
+    assert project.run(asks("Tokyo").replace("5ecret", "other"))[0] == 0
+    status, told = project.run(asks("Osaka"))
     assert status == 1
+    told = told.split("- humanmcp -")[1]
     assert "tools/call weather: no recorded answer" in told
-    assert re.search(r'^-\s+"city": "Tokyo"\n\+\s+"city": "Osaka"$', told, re.MULTILINE)
+    assert re.search(r'^-\s+"city": "Tokyo"$', told, re.MULTILINE)
+    assert "sk-Osaka-5ecret" not in told
+
+
+@pytest.mark.parametrize(
+    ("by", "mode", "asked_again", "left"),
+    [
+        ("ini", "none", "no recorded answer", "Tokyo"),
+        ("flag", "once", "no recorded answer", "Tokyo"),
+        ("marker", "once", "no recorded answer", "Tokyo"),
+        ("flag", "new_episodes", "", "Tokyo Osaka"),
+        ("ini", "all", "", "Osaka"),
+    ],
+)
+def test_a_mode_says_when_the_real_server_is_asked(
+    project: Project, mode: str, asked_again: str, left: str, by: str
+) -> None:
+    """By a flag, the project, or the test."""
+    marker = f'@pytest.mark.humanmcp_record("{mode}")\n' if by == "marker" else ""
+    flags = {
+        "flag": ("--humanmcp-record-mode", mode),
+        "ini": ("-o", f"humanmcp_record={mode}"),
+        "marker": (),
+    }[by]
+    status, _ = project.run(marker + asks("Tokyo").lstrip(), *flags)
+    assert status == (1 if mode == "none" else 0)
+    if mode == "none":
+        project.run(asks("Tokyo"), ALL)
+    status, told = project.run(marker + asks("Osaka").lstrip(), *flags)
+    assert (status, asked_again in told) == (1 if asked_again else 0, True)
+    recorded = project.file.read_text(encoding="utf-8")
+    assert [city for city in ("Tokyo", "Osaka") if f"{city}: sunny" in recorded] == left.split()
+    assert "5ecret" not in recorded
+
+
+@pytest.mark.parametrize(
+    ("mode", "broken"),
+    [
+        ("all", asks("Kyoto", wanted="[]")),
+        ("new_episodes", asks("Kyoto", wanted="[]")),
+        ("all", asks("Kyoto") + "    pytest.skip()"),
+        ("all", asks("Kyoto").replace("assert talk(", "assert [] == []; (lambda *_: 0)(")),
+        ("all", asks("Kyoto", made='record="weather.jsonl", command=["nowhere"]')),
+    ],
+    ids=["fails", "fails with a new episode", "skips", "calls nothing", "has no server"],
+)
+def test_a_good_recording_stays_if_the_test_does_not_pass_or_records_nothing(
+    project: Project, mode: str, broken: str
+) -> None:
+    """It is replaced at once and as a whole, by one that a passed test has made."""
+    project.run(asks("Tokyo"), ALL)
+    before = project.file.read_bytes()
+    project.run(broken, "--humanmcp-record-mode", mode)
+    assert project.file.read_bytes() == before
+
+
+def test_a_recording_can_be_named_after_its_test(project: Project) -> None:
+    """Beside the test, whatever folder pytest is started in; the second has a number."""
+    made = asks("Tokyo", made="record=True, command=REAL")
+    again = made.replace("def test_it(humanmcp_server):", "").replace("server = ", "other = ")
+    assert (
+        project.run(made + again.replace("server.command", "other.command"), ALL, below="x")[0] == 0
+    )
+    names = {one.name for one in (project.folder / "recordings" / "test_it").iterdir()}
+    assert names == {"test_it.jsonl", "test_it-2.jsonl"}
+
+
+def test_the_flags_of_a_recording_are_those_of_a_replay(project: Project) -> None:
+    """Those that name other answers are refused with the reason; a misspelt one ends the server."""
+    project.run(asks("Tokyo"), ALL)
+    similar = asks("Kyoto", wanted='["Tokyo: sunny"]').replace(
+        "server(record", 'server("", "--match", "similar", record'
+    )
+    assert project.run(similar)[0] == 0
+    forward = asks("Kyoto").replace("server(record", 'server("", "--otherwise", "forward", record')
+    assert project.run(forward)[0] == 0
+    assert "Kyoto: sunny" in project.file.read_text(encoding="utf-8")
+    status, told = project.run(similar.replace('"--match", "similar"', '"--home", "x"'))
+    assert (status, "a recording takes no --home" in told) == (1, True)
+
+
+def test_a_recorded_request_that_was_not_sent_can_fail_the_test(project: Project) -> None:
+    project.run(asks("Tokyo", "Osaka"), ALL)
+    strict = 'record="weather.jsonl", must_be_used=True'
+    assert project.run(asks("Tokyo"))[0] == 0
+    status, told = project.run(asks("Tokyo", made=strict))
+    assert (status, "recorded, but not called: tools/call weather" in told) == (1, True)
+    assert project.run(asks("Tokyo", "Osaka", made=strict))[0] == 0
+
+
+AT_AN_ADDRESS = """
+def post(url, number, method, **params):
+    body = json.dumps(line(number, method, **params)).encode()
+    heads = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    request = urllib.request.Request(url, body, {**heads, **SESSION})
+    with urllib.request.urlopen(request) as answer:
+        SESSION.update({name: value for name, value in answer.headers.items()
+                        if name.lower() == "mcp-session-id"})
+        return answer.read().decode()
+
+SESSION = {}
+
+def test_it(humanmcp_server):
+    server = humanmcp_server(record="weather.jsonl", command=REAL)
+    post(server.address, 1, "initialize", **HELLO)
+    assert "Tokyo: sunny" in post(server.address, 2, "tools/call", name="weather",
+                                  arguments={"city": "Tokyo"})
+"""
+
+
+def test_a_recording_has_an_address(project: Project) -> None:
+    """While it is made, and while it answers."""
+    status, told = project.run(AT_AN_ADDRESS, ALL)
+    assert status == 0, told
+    project.real(there=False)
+    status, told = project.run(AT_AN_ADDRESS)
+    assert status == 0, told
+
+
+@pytest.mark.parametrize("mode", ["all", "new_episodes"])
+def test_a_server_at_an_address_is_recorded(
+    project: Project, server: MockServer, mode: str
+) -> None:
+    """With a header of its key; afterwards it is not needed."""
+    server.book.write_text(
+        '[[rules]]\ntool = "weather"\ntext = "{city}: sunny"\n', encoding="utf-8"
+    )
+    made = f'record="weather.jsonl", server_url="{server.address}", headers={{"X-Key": "a"}}'
+    status, told = project.run(asks("Tokyo", made=made), "--humanmcp-record-mode", mode)
+    assert status == 0, told
+    server.stop()
+    assert project.run(asks("Tokyo", made=made))[0] == 0

@@ -170,7 +170,8 @@ def test_the_list_of_tools_may_name_what_it_wants() -> None:
         "examples": [{"token": "abcd"}],
     }
     tools = {"tools": [{"name": "a", "inputSchema": schema}]}
-    assert codes(check(asked("tools/list"), json.dumps(tools), TextForm.RESULT).diagnostics) == []
+    found = check(asked("tools/list"), json.dumps(tools), TextForm.RESULT).diagnostics
+    assert "J45" not in codes(found)
 
 
 @pytest.mark.parametrize(
