@@ -109,6 +109,17 @@ def _send_taken(server: Inbox, desk: Inbox, key: Key) -> None:
     assert [reply.text for _key, reply in server.take_replies(key.session)] == ["first"]
 
 
+def _send_again(server: Inbox, desk: Inbox, key: Key) -> None:
+    _send_taken(server, desk, key)
+    server.refuse(key, [PROBLEM])
+    _send_taken(server, desk, key)
+
+
+def _answer_the_second(desk: Inbox, key: Key) -> None:
+    assert desk.item(key).diagnostics == (HINT,)
+    desk.send(key, Reply("second"))
+
+
 def _send_lost(_server: Inbox, desk: Inbox, key: Key) -> None:
     with pytest.raises(TakenError):
         desk.send(key, Reply("lost"))
@@ -146,17 +157,10 @@ PAIRS: Final[Mapping[str, Pair]] = {
         ),
     ),
     "refused again: the problems of the second, and its place": Pair(
-        lambda server, desk, key: (
-            _send_taken(server, desk, key),
-            server.refuse(key, [PROBLEM]),
-            _send_taken(server, desk, key),
-        ),
+        _send_again,
         lambda server, _desk, key: server.refuse(key, [HINT]),
         lambda desk, key: bool(desk.item(key).diagnostics),
-        lambda desk, key: (
-            desk.item(key).diagnostics == (HINT,) or pytest.fail("those of the first"),
-            desk.send(key, Reply("second")),
-        ),
+        _answer_the_second,
     ),
     "answered: the state, and the answer": Pair(
         _send_taken,
