@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from docs import make_api, make_book_schema, make_install, make_man, make_manifests, make_types
 from humanmcp import cli
+from humanmcp.answering import mistakes
 from humanmcp.cli import commands
-from humanmcp.common import mistakes
 from humanmcp.common.settings import DEFAULTS, FILE_NAME, PREFIX
 from humanmcp.export import hosts
 from humanmcp.locales import say, sentences_of

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from docs import make_api, make_reference
-from humanmcp.common import mistakes, published
+from humanmcp.answering import mistakes
+from humanmcp.common import published
 from humanmcp.locales import LANGUAGES
 from humanmcp.protocol.diagnostics.kinds import KINDS, title_of
 

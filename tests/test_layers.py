@@ -51,7 +51,6 @@ SHARED: Final = {
     "common/timestamps": (),
     "common/parsing": ("locales",),
     "common/qr_code": (),
-    "common/mistakes": ("locales", "protocol", "common/settings", "common/published"),
     "common/own_process": ("locales",),
     "common/published": (),
     "common/person_files": ("locales", "protocol"),
@@ -70,7 +69,10 @@ SHARED: Final = {
 SHARED_USE: Final = {
     "protocol": ("__init__",),
     "inbox": ("__init__", "common/own_process", "locales", "common/settings"),
-    "answering": ("__init__", "common/timestamps", "extensions", "locales"),
+    "answering": (
+        *("__init__", "common/published", "common/settings", "common/timestamps"),
+        *("extensions", "locales"),
+    ),
     "server": (
         "__init__",
         "common/book_file",

@@ -19,7 +19,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import humanmcp
-from humanmcp.common import mistakes
+from humanmcp.answering import mistakes
 from humanmcp.locales import LANGUAGES, compiling
 from tests.conversations.converse import converse
 from tests.conversations.script import read

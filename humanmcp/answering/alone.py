@@ -146,6 +146,21 @@ def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value
     return next(fitting, "tools/call")
 
 
+def is_request(text: str) -> bool:
+    """Return True for a request or notification in valid JSON."""
+    reading = json_reading.read_json(text)
+    value = reading.value if reading.readable and not reading.edits else None
+    return isinstance(value, dict) and isinstance(value.get("method"), str)
+
+
+def judge_alone(raw: bytes, version: str) -> Iterator[Judged]:
+    """Judge a message without the conversation around it: it may be any part of one."""
+    overheard = ConversationJudge(version, initialized=True)
+    for judged in overheard.line(1, overheard.speaker(raw), raw):
+        known, hint = known_alone(judged.diagnostics)
+        yield judged._replace(diagnostics=(*known, *hint))
+
+
 def judge_captured(
     captured: Sequence[CapturedLine], version: str = "", *, goes_on: bool = False
 ) -> Iterator[Judged]:

@@ -11,9 +11,8 @@ from urllib.parse import urlencode
 from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.answering import service
+from humanmcp.answering import mistakes, service
 from humanmcp.answering.schema import diagnostic_shapes
-from humanmcp.common import mistakes
 from humanmcp.desk.context import page, page_router
 from humanmcp.desk.guard import cookie_of
 from humanmcp.desk.login import login_of, login_path_of, parts_of

@@ -7,23 +7,24 @@ from typing import Any, Final
 from fastapi import Request
 from starlette.responses import HTMLResponse
 
-from humanmcp.answering import service
+from humanmcp.answering import mistakes, service
 from humanmcp.answering.schema import diagnostic_shapes
-from humanmcp.common import mistakes, qr_code
+from humanmcp.common import qr_code
 from humanmcp.desk.context import page, page_router
+from humanmcp.desk.examples import halves, laid_out, rows_of
 from humanmcp.desk.history.history_page import stage
 from humanmcp.desk.rendering import HIDDEN_NAMES
 from humanmcp.inbox.contract import Key, Life
 from humanmcp.locales import spoken_language
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.tree import pretty
 from humanmcp.room.classroom import Classroom
 from humanmcp.room.pages import number_of, room_of
 from humanmcp.room.records import DoorState, spaced
 from humanmcp.room.seat import RoomSeat, SeatMark, without_layout
 
-MOST_LINES: Final = 15
-"""Lines of an example that a projector shows without a scroll bar."""
+COLUMNS: Final = 45
+FEW_ROWS: Final = 11
+"""The rows of an example, of so many columns, that a projector shows in large letters."""
 JUST_COME: Final = 3.0
 """Seconds for which the projector marks who has come."""
 
@@ -47,7 +48,11 @@ def wall(request: Request) -> HTMLResponse:
             values["answer"] = _answer(seat, Key(about[1], number_of(about[2])))
         case "mistake", _:
             mistake = mistakes.find_mistake(about[0])
-            values |= {"mistake": mistake, "halves": halves(mistake)}
+            pair = halves(mistake)
+            texts = ("".join(text for _, text in parts) for parts in pair.values())
+            rows = max((rows_of(text, COLUMNS) for text in texts), default=0)
+            size = "small" if rows > FEW_ROWS else ""
+            values |= {"mistake": mistake, "halves": pair, "size": size}
         case "steps", _:
             lesson = classroom.lesson_steps(spoken_language()).title
             values |= {"bars": _bars(classroom), "people": len(classroom.seats), "lesson": lesson}
@@ -83,28 +88,6 @@ def _answer(seat: RoomSeat, key: Key) -> dict[str, Any]:
     diagnostics = () if answer else service.judge(opened, text, form).diagnostics
     problems = diagnostic_shapes(without_layout(diagnostics))
     return {"method": opened.item.method, "text": laid_out(text), "problems": problems}
-
-
-def laid_out(text: str) -> str:
-    """Return a JSON text over several lines; as it is where that would change more than space."""
-    lines = pretty(text)
-    is_json = text.lstrip()[:1] in {"{", "["}  # of words, the spaces count
-    return lines if is_json and _packed(lines) == _packed(text) else text
-
-
-def _packed(text: str) -> str:
-    return "".join(text.split())
-
-
-def halves(mistake: mistakes.Mistake | None) -> dict[str, str]:
-    """Return the wrong and the right example of a mistake, laid out where both can be."""
-    if mistake is None or mistake.example is None:
-        return {}
-    raw = (mistake.example.wrong, mistake.example.right)
-    lines = tuple(map(laid_out, raw))
-    is_of_space = "\n" in "".join(raw) or _packed(raw[0]) == _packed(raw[1])
-    fits = max(one.count("\n") for one in lines) < MOST_LINES
-    return dict(zip(("wrong", "right"), lines if fits and not is_of_space else raw, strict=True))
 
 
 def _bars(classroom: Classroom) -> list[tuple[str, int]]:

@@ -18,14 +18,16 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from humanmcp.answering import mistakes
 from humanmcp.answering.alone import (
     TOLD,
     Asked,
     TypedCase,
     count_problems,
+    is_request,
     is_two_sided,
+    judge_alone,
     judge_captured,
-    known_alone,
     open_exchange_of,
     told,
 )
@@ -37,7 +39,6 @@ from humanmcp.answering.schema import (
     diagnostic_shape,
 )
 from humanmcp.answering.summary import sessions_named
-from humanmcp.common import mistakes
 from humanmcp.common.parsing import closest
 from humanmcp.common.person_files import STDIN, decoded, read_bytes, read_text, unreadable_file
 from humanmcp.common.settings import add_flags, home_folder
@@ -53,13 +54,11 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.encodings import utf16_of
 from humanmcp.protocol.json.jsonrpc import compact, encoded
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.repair.reading import decode_file
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation.captures import decode_lines, read_capture
 from humanmcp.protocol.validation.crash_guard import failed
 from humanmcp.protocol.validation.whole_conversation import (
-    ConversationJudge,
     Judged,
     told_reactions,
 )
@@ -71,7 +70,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from humanmcp.common.mistakes import Example, Mistake
+    from humanmcp.answering.mistakes import Example, Mistake
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.protocol.validation.captures import CapturedLine
@@ -163,7 +162,7 @@ def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: AN
     text, said = record.get("text"), record.get("protocol_version", "")
     if arguments.method or not isinstance(text, str) or said not in ("", *versions.ALL):
         return False
-    return not read_capture(text) and _is_request(text)
+    return not read_capture(text) and is_request(text)
 
 
 def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa: ANN401 - any JSON value
@@ -305,8 +304,8 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> _Check
     text, notes = decoded(content, name), decode_file(content)[1]
     if not is_answer and (other := what_else(text)):
         raise stopped("other_file", other, name=name)
-    if not is_answer and _is_request(text):
-        found = tuple(_alone(encoded(text), arguments.protocol_version or ""))
+    if not is_answer and is_request(text):
+        found = tuple(judge_alone(encoded(text), arguments.protocol_version or ""))
         return _print_judged(found, arguments, name, alone=True)
     opened = _case(text, arguments)
     if arguments.fix:
@@ -473,12 +472,6 @@ _WORDS: Final = 240
 _MOST_WORDS: Final = 5
 
 
-def _is_request(text: str) -> bool:
-    reading = json_reading.read_json(text)
-    value = reading.value if reading.readable and not reading.edits else None
-    return isinstance(value, dict) and isinstance(value.get("method"), str)
-
-
 def _print_captured(
     captured: Sequence[CapturedLine], arguments: argparse.Namespace, name: str, *, goes_on: bool
 ) -> _Checked:
@@ -535,16 +528,10 @@ def _without_hosts(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 def verdict_of(text: str, version: str) -> Verdict:
     """Judge one request or notification."""
-    found = tuple(each for judged in _alone(encoded(text), version) for each in judged.diagnostics)
+    found = tuple(
+        each for judged in judge_alone(encoded(text), version) for each in judged.diagnostics
+    )
     return Verdict(text, None if blocking(found) else compact(text), None, found)
-
-
-def _alone(raw: bytes, version: str) -> Iterator[Judged]:
-    """Judge a message without the conversation around it: it may be any part of one."""
-    overheard = ConversationJudge(version, initialized=True)
-    for judged in overheard.line(1, overheard.speaker(raw), raw):
-        known, hint = known_alone(judged.diagnostics)
-        yield judged._replace(diagnostics=(*known, *hint))
 
 
 # -- printing -------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
+from humanmcp.answering import mistakes
+from humanmcp.desk import examples
 from tests.browser.seats import PHONE
 from tests.browser.test_page import AXE, violations
 from tests.room.test_teaching import rows_of
@@ -115,6 +117,28 @@ def join(page: Page, name: str) -> None:
     page.get_by_label("Your name").fill(name)
     page.get_by_role("button", name="Take a seat").click()
     expect(page.locator("#around")).to_be_visible()
+
+
+def test_the_example_of_every_mistake_fits_on_the_projector(
+    room: Rooming, open_page: Callable[..., Page]
+) -> None:
+    """Nobody can scroll there: the tallest ones are whole on 1280 by 720."""
+    found = {code: examples.halves(mistakes.find_mistake(code)) for code in mistakes.codes()}
+    rows = {
+        code: max(
+            (examples.rows_of("".join(text for _, text in half), 45) for half in one.values()),
+            default=0,
+        )
+        for code, one in found.items()
+    }
+    teacher = room.teacher()
+    wall = open_page(room.wall_link, viewport={"width": 1280, "height": 720})
+    for code in sorted(rows, key=lambda code: -rows[code])[:5]:
+        teacher.submit("/room", act="wall", show="mistake", code=code)
+        expect(wall.locator(".of-mistake h1")).to_contain_text(f"({code})")
+        box = wall.locator(".halves").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 720, (code, rows[code], box)
 
 
 def test_when_the_room_is_gone_no_page_of_it_counts_on(

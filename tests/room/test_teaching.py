@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.common import mistakes
+from humanmcp.answering import mistakes
 from humanmcp.demo.lesson import find_lesson
+from humanmcp.desk import examples
 from humanmcp.protocol.diagnostics.kinds import title_of
-from humanmcp.room import wall
 from humanmcp.room.pages import _urgency
 from humanmcp.room.practice import LessonStanding
 from humanmcp.room.records import spaced
@@ -744,15 +744,19 @@ def test_the_actions_of_a_seat_stay_open_after_an_order(room: Rooming) -> None:
 )
 def test_the_projector_lays_out_only_what_stays_the_same(text: str, shown: str) -> None:
     """A quotation mark that is missing is the mistake that a class has to see."""
-    assert wall.laid_out(text) == shown
+    assert examples.laid_out(text) == shown
 
 
 def test_the_examples_of_a_mistake_are_laid_out_where_both_fit() -> None:
     """Every one is there whole; what is wrong with space alone stays as it is."""
     kinds = [mistakes.find_mistake(code) for code in mistakes.codes()]
-    shown = [(one.example, wall.halves(one)) for one in kinds if one and one.example]
+    shown = [(one.example, examples.halves(one)) for one in kinds if one and one.example]
     for example, halves in shown:
-        for half, text in halves.items():
+        marked = {kind for parts in halves.values() for kind, _ in parts}
+        assert example.wrong == example.right or marked & {"gone", "new"}
+        for half, parts in halves.items():
+            text = "".join(text for _, text in parts)
             assert "".join(text.split()) == "".join(getattr(example, half).split())
-    assert wall.halves(mistakes.find_mistake("M09"))["wrong"].count("\n") > 3
-    assert wall.halves(None) == {}
+    wrong = examples.halves(mistakes.find_mistake("M09"))["wrong"]
+    assert "".join(text for _, text in wrong).count("\n") > 3
+    assert examples.halves(None) == {}

@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
+from humanmcp.answering import mistakes
+from humanmcp.answering.mistakes import Example
 from humanmcp.cli import main
-from humanmcp.common import mistakes
-from humanmcp.common.mistakes import Example
 from humanmcp.protocol.diagnostics.kinds import KINDS, title_of
 
 EXAMPLES: Final = mistakes.examples()

@@ -10,11 +10,13 @@ from typing import Any, Final
 from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.common import mistakes, qr_code
+from humanmcp.answering import mistakes
+from humanmcp.common import qr_code
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.board import SessionView
 from humanmcp.desk.context import VIEWS, desk_of, page, page_router, remember, view_of
 from humanmcp.desk.desk import Desk
+from humanmcp.desk.examples import halves
 from humanmcp.desk.notices import notice_rules
 from humanmcp.desk.notices.ntfy import Phone
 from humanmcp.desk.routing import FormValues
@@ -220,4 +222,5 @@ def mistake_page(
     found = mistakes.find_mistake(code)
     if found is None:
         raise UnknownItemError(code)
-    return page(request, "settings/mistake.html", mistake=found, seats=seats)
+    shown = halves(found)
+    return page(request, "settings/mistake.html", mistake=found, halves=shown, seats=seats)
