@@ -61,6 +61,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "unwrap": "humanmcp.setup.unwrap",
     },
     "sessions": {
+        "replay": "humanmcp.server.replay_command",
         "export": "humanmcp.export.command",
         "diff": "humanmcp.export.diff",
         "verify": "humanmcp.export.verify",

@@ -87,14 +87,22 @@ def _name_of(wanted: str, home: Path, database: str) -> str:
     return found[0].name if len(found) == 1 else wanted
 
 
-def read_replay(recording: RecordingPlace, match: str, otherwise: str = "hand") -> Replay:
-    """Read the recorded answers.
+def read_replay(
+    recording: RecordingPlace,
+    match: str,
+    otherwise: str = "hand",
+    *,
+    paced: bool = False,
+    faults: Iterable[str] = (),
+) -> Replay:
+    """Read the recorded answers. `faults` are written as `3:silence`.
 
     Where the real server stands behind it, a recording may be empty, or a file that is to be made.
 
     Raises:
-        StopError: there is no such recording, or no answer in it.
+        StopError: there is no such recording, or no answer in it, or no such fault.
     """
+    wrong = _faults(faults)
     begins = otherwise == Otherwise.FORWARD.value
     path = recording.path
     may_be_made = path.parent.is_dir() and not records.is_session_name(path.name)
@@ -102,12 +110,27 @@ def read_replay(recording: RecordingPlace, match: str, otherwise: str = "hand") 
     named = recording.session or recording.path
     try:
         frames = () if is_new else recording.frames()
-        replay = Replay(recorded(frames), Match(match), Otherwise(otherwise))
+        replay = Replay(
+            recorded(frames), Match(match), Otherwise(otherwise), paced=paced, faults=wrong
+        )
     except (OSError, InboxError) as error:
         raise stopped("serve", "no replay", REFUSED, path=named, why=error) from error
     if not len(replay) and not begins:
         raise stopped("serve", "nothing to replay", REFUSED, path=named)
     return replay
+
+
+def _faults(given: Iterable[str]) -> dict[int, str]:
+    from humanmcp.protocol.tables.faults import EntryFault, Fault  # noqa: PLC0415 - few ask for one
+
+    names = {one.value for kind in (EntryFault, Fault) for one in kind}
+    found = {}
+    for one in given:
+        number, _, fault = one.partition(":")
+        if not (number.isascii() and number.isdigit() and fault in names):
+            raise stopped("serve", "no fault", REFUSED, value=one, known=", ".join(sorted(names)))
+        found[int(number)] = fault
+    return found
 
 
 def read_forward(

@@ -54,6 +54,8 @@ class ReplayedAnswers(Capability):
         self._given: dict[str, str] = {}
         """From the id of each recorded request to the id of the request that got its answer."""
         self._said: set[int] = set()
+        self._calls: dict[int, int] = {}
+        """From the number of each call of a tool to its number among them, from 1."""
 
     # -- the moments of an exchange --------------------------------------------------------------
 
@@ -62,10 +64,18 @@ class ReplayedAnswers(Capability):
             return BY_PERSON  # first the client has to answer what it was asked
         found = self._replay.find(exchange)
         if found is not None:
-            return found.decision
+            after = found.recorded.took if self._replay.paced else 0.0
+            return found.decision(after=after, fault=self._fault(exchange))
         decision = rest(exchange)
         has_begun = decision.entry is not None and not decision.counts
         return decision if has_begun else self._replay.instead(exchange, decision)
+
+    def _fault(self, exchange: Exchange) -> str:
+        """Return the fault that is asked for this call of a tool, "" for none."""
+        if not self._replay.faults or exchange.method != "tools/call":
+            return ""
+        number = self._calls.setdefault(exchange.number, len(self._calls) + 1)
+        return self._replay.faults.get(number, "")
 
     def begin(self, exchange: Exchange, decision: Decision) -> Decision | None:
         """Send what precedes the answer, or forward the request to the real server."""
@@ -76,7 +86,7 @@ class ReplayedAnswers(Capability):
                 return None
         if not self._play(exchange, decision.replayed):
             return BY_PERSON  # the answer comes when the client has answered what it was asked
-        if decision.replayed is None:
+        if decision.replayed is None and not decision.fault:
             self._replay.miss(exchange)
         return decision
 

@@ -139,6 +139,14 @@ class ParentWatch:
 
 
 def add_arguments(parser: Parser) -> None:
+    add_flags_of_server(parser)
+    flag = parser.flags("serve")
+    flag("--replay", metavar="TRANSCRIPT")
+    flag("server", nargs="...", metavar="COMMAND")
+
+
+def add_flags_of_server(parser: Parser) -> None:
+    """Add the flags of `serve` and of `replay`."""
     flag = parser.flags("serve")
     add_flags(parser, "home", "inbox", "files", "book", "title", "versions")
     add_flags(parser, "client_limit", "notify", "lang")
@@ -150,15 +158,16 @@ def add_arguments(parser: Parser) -> None:
     flag("--approvals", action="store_true")
     flag("--no-progress", action="store_true")
     flag("--open", action="store_true")
-    flag("--replay", metavar="TRANSCRIPT")
     flag("--match", choices=MATCHES, default=MATCHES[0])
     flag("--otherwise", choices=OTHERWISE)
     flag("--no-redact", action="store_true")
+    flag("--paced", action="store_true")
+    flag("--fault", action="append", default=[], metavar="NUMBER:FAULT")
+    flag("--must-be-used", action="store_true")
     flag("--http", nargs="?", const="", metavar="ADDRESS")
     flag("--lan", action="store_true")
     flag("--url", metavar="URL", default="")
     flag("--key", metavar="FILE")
-    flag("server", nargs="...", metavar="COMMAND")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -191,7 +200,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             answered = session.session.exchanges.last - left
             counts = {"read": session.read, "unread": unread, "answered": answered, "count": left}
             stderr.write(say("serve", "left", **counts))
-        return _ended(parts.options, session.exit_status, stderr)
+        return _ended(
+            parts.options, session.exit_status, stderr, must_be_used=arguments.must_be_used
+        )
 
 
 def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> int:
@@ -225,24 +236,27 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
         ready,
         limits=limits,
     )
-    return _ended(parts.options, 0, stderr)
+    return _ended(parts.options, 0, stderr, must_be_used=arguments.must_be_used)
 
 
-def _ended(options: ServeOptions, status: int, stderr: Stderr) -> int:
-    """Report what a replay forwarded, and what was not recorded. Return the exit status."""
+def _ended(options: ServeOptions, status: int, stderr: Stderr, *, must_be_used: bool) -> int:
+    """Report what a replay forwarded, and what was not recorded or used. Return the exit status."""
     replay, forward = options.replay, options.forward
     if replay is None:
         return status
     if forward is not None and replay.forwarded:
         path, count = forward.recording.path, replay.forwarded
         stderr.write(say("serve", "forwarded", count=count, path=path))
-    if not replay.misses:
-        return status
-    told = say("serve", "missed", count=len(replay.misses))
-    for unrecorded in replay.misses:
-        logger.warning("not recorded: %s", unrecorded.words)
-    stderr.write("\n".join([told, *(f"  {unrecorded.words}" for unrecorded in replay.misses)]))
-    return status or MISSED
+    unused = replay.unused if must_be_used else []
+    left = {"missed": [unrecorded.words for unrecorded in replay.misses], "unused": unused}
+    for code, words in left.items():
+        for one in words:
+            logger.warning("not %s: %s", "used" if code == "unused" else "recorded", one)
+        if words:
+            stderr.write(
+                "\n".join([say("serve", code, count=len(words)), *(f"  {one}" for one in words)])
+            )
+    return status or (MISSED if any(left.values()) else 0)
 
 
 def _notifier(command: str) -> Callable[[str, int, str], object] | None:
@@ -299,7 +313,13 @@ def _replay(
     from humanmcp.server import recording  # noqa: PLC0415 - seldom wanted
 
     found = recording.RecordingPlace.find(arguments.replay, home, database)
-    replay = recording.read_replay(found, arguments.match, arguments.otherwise)
+    replay = recording.read_replay(
+        found,
+        arguments.match,
+        arguments.otherwise,
+        paced=arguments.paced,
+        faults=arguments.fault,
+    )
     redact = not (arguments.no_redact or found.is_in_inbox)
     return replay, recording.read_forward(found, command, redact=redact) if command else None
 

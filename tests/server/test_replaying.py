@@ -11,7 +11,7 @@ from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from humanmcp.server.recording import RecordingPlace, read_replay
 from tests.support.postgres_server import PostgresServer
-from tests.support.serve_process import Serving
+from tests.support.serve_process import HUMANMCP, Serving
 
 AT = "2026-11-20T00:00:00.000Z"
 ASKED = (
@@ -264,3 +264,48 @@ def test_a_recording_that_is_none_is_said(tmp_path: Path) -> None:
     for path in (empty, tmp_path / "nowhere.jsonl"):
         with pytest.raises(StopError, match="Give a transcript"):
             read_replay(RecordingPlace.find(str(path), tmp_path), "exact")
+
+
+def test_a_recording_is_played_by_a_command_of_its_own(tmp_path: Path, transcript: Path) -> None:
+    """With the flags of `serve`, before or behind the file."""
+    command = (*HUMANMCP, "replay", "--match", "similar", str(transcript), "--otherwise", "error")
+    with Serving(tmp_path / "home", command=command) as serving:
+        serving.say(ASKED.replace("36", "5").replace('"1"', '"12"'))
+        assert serving.hear() == ANSWER.replace("36", "5")
+        serving.say('{"jsonrpc":"2.0","id":6,"method":"tools/list"}')
+        assert json.loads(serving.hear())["error"]["code"] == -32602
+        assert serving.close()[0] == 3
+
+
+def test_a_call_can_have_a_fault_and_the_others_their_answers(
+    tmp_path: Path, transcript: Path
+) -> None:
+    """The second call is never answered: a client tests its timeout."""
+    flags = ("--replay", str(transcript), "--fault", "2:silence", "--fault", "3:wrong-id")
+    with Serving(tmp_path / "home", *flags) as serving:
+        for number in (5, 6, 7, 8):
+            serving.say(ASKED.replace("36", str(number)))
+        assert serving.hear() == ANSWER.replace("36", "5")
+        wrong = json.loads(serving.hear())
+        assert (wrong["id"] != 7, wrong["result"]) == (True, json.loads(ANSWER)["result"])
+        assert serving.hear() == ANSWER.replace("36", "8")
+
+
+@pytest.mark.parametrize("fault", ["silence", "2:nothing", "x:silence"])
+def test_a_fault_that_there_is_not_is_refused(tmp_path: Path, transcript: Path, fault: str) -> None:
+    with pytest.raises(StopError, match=fault):
+        read_replay(RecordingPlace(transcript, tmp_path), "exact", faults=[fault])
+
+
+def test_a_recorded_request_that_was_not_sent_can_be_an_error(
+    tmp_path: Path, transcript: Path
+) -> None:
+    flags = ("--replay", str(transcript), "--must-be-used")
+    for asks, status in ((False, 3), (True, 0)):
+        with Serving(tmp_path / f"home-{status}", *flags) as serving:
+            if asks:
+                serving.say(ASKED)
+                serving.hear()
+            else:
+                serving.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+            assert serving.close()[0] == status

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.answer_book.decision import Decision
@@ -76,6 +77,8 @@ class Recorded:
     raw: bytes | None = None
     before: tuple[RecordedMessage, ...] = ()
     after: tuple[RecordedMessage, ...] = ()
+    took: float = 0.0
+    """The seconds from the request to its answer."""
 
     def is_for(self, exchange: Exchange) -> bool:
         """Return True if it has the method, and the tool, prompt or address of a request."""
@@ -121,6 +124,7 @@ class _Part:
     request: Exchange | None
     message: Message
     batch: bool = False
+    at: str = ""
     cancelled: bool = False
     answer: tuple[Frame, Message] | None = None
     raw: bytes | None = None
@@ -182,7 +186,9 @@ class _Reader:
     def _from_client(self, frame: Frame, message: Message, *, batch: bool) -> None:
         observed = self._conversation.observe(Direction.IN, message)
         if message.kind is Kind.REQUEST:
-            part = self._waiting[frame.seq] = _Part(frame.seq, observed.request, message, batch)
+            part = self._waiting[frame.seq] = _Part(
+                frame.seq, observed.request, message, batch, frame.at
+            )
             if observed.request is not None:
                 self._by_request[observed.request.number] = part
             if frame.number:
@@ -304,7 +310,18 @@ def _recorded(part: _Part) -> Recorded:
         raw=raw,
         before=tuple(before),
         after=tuple(after),
+        took=0.0 if part.answer is None else _seconds_between(part.at, part.answer[0].at),
     )
+
+
+def _seconds_between(start: str, end: str) -> float:
+    """Return the seconds between two times of one day, or over one midnight."""
+    found = [re.search(r"T(\d\d):(\d\d):(\d\d(?:\.\d{1,6})?)", one) for one in (start, end)]
+    first, last = (
+        0.0 if one is None else int(one[1]) * 3600 + int(one[2]) * 60 + float(one[3])
+        for one in found
+    )
+    return round((last - first) % 86_400, 3)
 
 
 def _id(message: Message) -> str:
@@ -399,11 +416,14 @@ class FoundAnswer:
         """The author of the answer in the transcript."""
         return f"replay: {self.recorded.seq}" + (f" ({self.hint})" if self.hint else "")
 
-    @property
-    def decision(self) -> Decision:
-        """The answer as a decision of the answer book: at once, and as recorded."""
+    def decision(self, *, after: float = 0.0, fault: str = "") -> Decision:
+        """Return the answer as a decision of the answer book: as recorded, or with a fault."""
         recorded = self.recorded
-        return Decision(0.0, recorded.text or "", recorded.form, self.by, replayed=recorded.seq)
+        if fault and recorded.text is not None:
+            by = f"{self.by} ({fault})"
+            return Decision(after, recorded.text, recorded.form, by, fault=fault)
+        text = recorded.text or ""
+        return Decision(after, text, recorded.form, self.by, replayed=recorded.seq)
 
 
 _HANDSHAKE_ONLY: Final = Recorded(
@@ -426,8 +446,18 @@ class Replay:
         answers: Iterable[Recorded],
         match: Match = Match.EXACT,
         otherwise: Otherwise = Otherwise.HAND,
+        *,
+        paced: bool = False,
+        faults: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
+        """Begin with none used.
+
+        With `paced`, each answer takes as long as then. `faults` are those of the recorded answers
+        to calls of tools, by the number of the call in its session, from 1.
+        """
         self.otherwise = otherwise
+        self.paced = paced
+        self.faults = faults
         self.misses: list[UnrecordedRequest] = []
         self.forwarded = 0
         """The number of requests that the real server has answered."""
@@ -467,6 +497,16 @@ class Replay:
             )
             return FoundAnswer(best, "similar") if score >= ALIKE else None
         return None
+
+    @property
+    def unused(self) -> list[str]:
+        """Return the method and name of each recorded request that was not sent, in order."""
+        return [
+            one_line(f"{recorded.method} {recorded.name}".rstrip(), _SHOWN)
+            for recorded in self._answers
+            if recorded.id and recorded.seq not in self._given
+            if not methods.of(recorded.method).introduces
+        ]
 
     def around(self, seq: int) -> Recorded | None:
         """Return the record of an answer, with the messages before and after it."""

@@ -88,7 +88,7 @@ def test_the_answer_is_the_recorded_text() -> None:
     found = Replay(recorded(WEATHER)).find(exchange(call(9, city="Osaka")))
     assert found is not None
     assert found.recorded.text == '{"content":[],"said":"rain","n":1.0}'
-    assert found.decision.form is TextForm.RESULT
+    assert found.decision().form is TextForm.RESULT
 
 
 def test_what_was_not_asked_is_left_to_a_person() -> None:
@@ -171,7 +171,7 @@ def test_a_handshake_recording_makes_a_modern_client_shake_hands() -> None:
     discover = '{"jsonrpc":"2.0","id":0,"method":"server/discover"}'
     found = Replay(recorded(WEATHER)).find(exchange(discover, "2026-07-28"))
     assert found is not None
-    assert json.loads(found.decision.text)["code"] == -32601
+    assert json.loads(found.decision().text)["code"] == -32601
 
 
 def test_an_answer_of_the_other_era_does_not_fit() -> None:
@@ -277,12 +277,12 @@ def test_an_answer_of_a_recording_is_given_as_it_was() -> None:
     found = Replay(recorded(WEATHER)).find(exchange(call(9, city="Osaka")))
     assert found is not None
     text = '{"content":[],"said":"rain","n":1.0}'
-    assert found.decision == Decision(0.0, text, TextForm.RESULT, "replay: 4", replayed=4)
+    assert found.decision() == Decision(0.0, text, TextForm.RESULT, "replay: 4", replayed=4)
     discover = exchange('{"jsonrpc":"2.0","id":0,"method":"server/discover"}', "2026-07-28")
     made = Replay(recorded(WEATHER)).find(discover)
     assert made is not None
     error = '{"code":-32601,"message":"Method not found"}'
-    assert made.decision == Decision(0.0, error, TextForm.ERROR, "replay: 0", replayed=0)
+    assert made.decision() == Decision(0.0, error, TextForm.ERROR, "replay: 0", replayed=0)
 
 
 @pytest.mark.parametrize(
@@ -307,3 +307,23 @@ def test_what_is_not_recorded_has_a_decision_of_its_own() -> None:
     error = {"code": -32602, "message": "no answer was recorded for tools/list"}
     text = json.dumps(error)
     assert refused == Decision(0.0, text, TextForm.ERROR, "replay: not recorded")
+
+
+def test_an_answer_can_take_as_long_as_it_took() -> None:
+    """Also over midnight; without times, no time."""
+    at = ["2026-11-20T23:59:59.500Z", "2026-11-21T00:00:02.000Z"]
+    frames = [one._replace(at=time) for one, time in zip(WEATHER[:2], at, strict=True)]
+    (one,) = recorded(frames)
+    assert one.took == 2.5
+    (one,) = recorded([frame._replace(at="") for frame in frames])
+    assert one.took == 0.0
+
+
+def test_what_was_not_used_is_named() -> None:
+    """Each recorded request with an answer; a handshake belongs to the client."""
+    hello = '{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}'
+    frames = session((hello, said(7, "hello")), *((call(i, n=i), said(i, "x")) for i in (1, 2)))
+    replay = Replay(recorded(frames))
+    assert replay.unused == ["tools/call weather", "tools/call weather"]
+    played(replay, call(9, n=2))
+    assert replay.unused == ["tools/call weather"]
