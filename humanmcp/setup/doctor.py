@@ -452,6 +452,8 @@ def check_hooks() -> Iterator[Finding]:
             yield warning("hook other", **about, command=facts.command)
         elif why := _cannot_start(as_ours(words)):
             yield problem("hook silent", **about, why=why)
+        elif facts.matcher:
+            yield warning("hook matcher", **about, matcher=facts.matcher)
         else:
             code = "hook trust" if name == "codex" else "hook"
             yield ok(code, **about, limit=f"{facts.limit:g}")

@@ -205,11 +205,15 @@ def our_hooks(content: Mapping[str, Any]) -> dict[str, dict[int, Any]]:
 
 
 class HookFacts(NamedTuple):
-    """Our hook in a host's file: its command line, and when it and its host give up, in seconds."""
+    """Our hook in a host's file: its command line, and when it and its host give up, in seconds.
+
+    `matcher` is what it is limited to where another one was written; "" otherwise.
+    """
 
     command: str
     limit: float
     wait: float
+    matcher: str = ""
 
 
 def hook_facts(content: Mapping[str, Any], hooks: HostHooks) -> HookFacts | None:
@@ -217,13 +221,18 @@ def hook_facts(content: Mapping[str, Any], hooks: HostHooks) -> HookFacts | None
     ours = our_hooks(content)
     if not ours.keys() >= hooks.events.keys():
         return None
-    (hook, *_), *_ = map(_hooks_in, ours[next(iter(hooks.events))].values())
+    event = next(iter(hooks.events))
+    item = next(iter(ours[event].values()))
+    (hook, *_) = _hooks_in(item)
+    usual, matcher = (str(one.get("matcher", "*")) for one in (hooks.events[event], item))
+    limited = matcher if matcher not in (usual, "", "*", ".*") else ""
     command = next(str(hook[name]) for name in sorted(_COMMANDS) if name in hook)
     waits = [one for name, one in hook.items() if name.startswith("timeout")]
     try:
-        return HookFacts(command, _limit_of(command), float(waits[0]) / hooks.second)
+        wait = float(waits[0]) / hooks.second
     except (IndexError, TypeError, ValueError):
         return None
+    return HookFacts(command, _limit_of(command), wait, limited)
 
 
 def _limit_of(command: str) -> float:

@@ -266,11 +266,10 @@ def test_an_installation_that_does_not_start_says_why(machine: Path, installatio
     assert "moved away" in str(dict(found.fillings)["why"])
 
 
+MANNERS: Final = (("--handshake", "hand"), ("--by-hand",), ("--auto",), ("--files", "own"))
 WRITTEN: Final = [
-    (host.name, flags)
-    for host in HOSTS
-    if host.format is not Format.YAML
-    for flags in ((), ("--handshake", "hand"), ("--by-hand",), ("--auto",), ("--files", "own"))
+    *((host.name, ()) for host in HOSTS if host.format is not Format.YAML),
+    *(("cursor", flags) for flags in MANNERS),
 ]
 
 

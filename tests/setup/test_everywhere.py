@@ -4,9 +4,13 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import pytest
 
+from humanmcp.setup import doctor
+from humanmcp.setup.config_file import ConfigFile
+from humanmcp.setup.hosts import BY_NAME, HOSTS, Format, HostCommand, command_in, local_entry, place
 from tests.support.inbox_folder import Ran
 
 CURSOR = """{
@@ -184,3 +188,42 @@ def test_the_servers_of_single_projects_are_wrapped_and_unwrapped(
     assert len(list(tmp_path.glob("*.bak"))) == 1
     assert run("unwrap", "--all", "--yes").status == 0
     assert path.read_text("utf-8") == CLAUDE
+
+
+MOVED: Final = [
+    (host.name, written)
+    for host in HOSTS
+    if host.format is not Format.YAML
+    for written in (host.user_places or host.places)[""]
+    if written.startswith("$")
+]
+
+
+@pytest.mark.parametrize(("host", "written"), MOVED)
+def test_every_command_goes_where_the_host_s_variable_says(
+    run: Callable[..., Ran],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    written: str,
+) -> None:
+    """The usual file is not even made; what is in it is not looked at."""
+    name, _, rest = written.removeprefix("$").partition("/")
+    path, usual = tmp_path / "moved" / rest, place(BY_NAME[host], "", tmp_path, {}, None)
+    usual.parent.mkdir(parents=True, exist_ok=True)
+    usual.write_text("")
+    monkeypatch.setenv(name, str(tmp_path / "moved"))
+    assert str(path) in run("config", host, "--user").err
+    assert run("config", host, "--user", "--write").status == 0
+    assert "humanmcp" in path.read_text("utf-8")
+    add = local_entry(BY_NAME[host], HostCommand("/bin/x", ("y",)), 0)
+    file = ConfigFile.read(BY_NAME[host], path)
+    file.having({(*BY_NAME[host].keys, "other"): add}).write()
+    run("wrap", "--all", "--yes")
+    assert "tap" in command_in(ConfigFile.read(BY_NAME[host], path).entries()["other"])
+    run("unwrap", "--all", "--yes")
+    assert ConfigFile.read(BY_NAME[host], path).entries()["other"] == add
+    assert str(path) in "".join(str(dict(one.fillings).get("path")) for one in doctor.check_hosts())
+    assert run("config", host, "--user", "--remove").status == 0
+    assert not ConfigFile.read(BY_NAME[host], path).entries().keys() - {"other"}
+    assert usual.read_text() == ""

@@ -412,6 +412,7 @@ def test_a_file_of_the_person_comes_back_byte_for_byte(
         ("--limit 55", "--limit nan", "must give up before its host does"),
         ("--limit 55", "--limit x", "must give up before its host does"),
         ('"timeout": 60', '"timeout": "x"', "is not complete"),
+        ('"matcher": ".*"', '"matcher": "Bash"', "only the permission prompts of Bash"),
         ("--host codex", "--host nobody", "does not work"),
         ('"command": "', '"command": "/opt', "was not tried"),
     ],
