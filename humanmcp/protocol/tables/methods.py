@@ -8,9 +8,11 @@ of a record is the page that it names.
 from __future__ import annotations
 
 import enum
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.protocol.json.spelling import alike
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.tables.types import ByMember
 from humanmcp.protocol.tables.versions import (
@@ -30,7 +32,7 @@ from humanmcp.protocol.tables.versions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
     from humanmcp.protocol.tables.types import Kind
@@ -519,6 +521,44 @@ def of(method: str) -> Method:
 def named(method: str, *, is_request: bool) -> Method:
     """Return the record of the request or notification with this name, else an empty one."""
     return (REQUESTS if is_request else NOTIFICATIONS).get(method, _UNKNOWN)
+
+
+def meant(typed: str, known: Iterable[str], params: Json = None) -> str | None:
+    """Return the method that a name probably means: by its letters, its words, or its parameters.
+
+    SDKs name it in another order (`list_tools`), in a namespace (`mcp/listTools`) or without one
+    (`create_message`). A request with the name of a tool and arguments is a call, whatever its verb
+    (`tools/invoke`).
+    """
+    known = list(known)
+    near = alike(f"notifications/{typed}", [one for one in known if one in NOTIFICATIONS])
+    near = near or alike(typed, known)
+    if near is not None or len(typed) > _LONGEST:
+        return near
+    words = _words(typed)
+    apart = {one: len(words ^ _words(one)) for one in known if len(words & _words(one)) > 1}
+    best = min(apart, key=apart.__getitem__, default=None)
+    if best is not None and apart[best] < 2:
+        return best
+    given = params.keys() if isinstance(params, dict) else set()
+    return next((one for one in known if _acts_on(one, words, given)), None)
+
+
+_LONGEST: Final = 64
+
+
+def _words(name: str) -> frozenset[str]:
+    """Return the words of a method in the singular, without those that say only what it is."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+", name)
+    return frozenset(word.lower().rstrip("s") for word in words) - {"notification", "request"}
+
+
+def _acts_on(method: str, words: Collection[str], given: Collection[str]) -> bool:
+    """Return True if these words and parameters are about what a method is about."""
+    record = of(method)
+    wanted = {record.named_by, record.arguments} - {""}
+    subject = record.capability.rstrip("s")
+    return bool(record.named_by) and subject in words and wanted <= set(given)
 
 
 def extension_answering(method: str, result_type: Json) -> Extension | None:

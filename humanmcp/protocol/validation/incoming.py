@@ -14,7 +14,6 @@ from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, quoted, shown
 from humanmcp.protocol.json.jsonrpc import Kind, Message
-from humanmcp.protocol.json.spelling import alike
 from humanmcp.protocol.json.tree import array_at, follow
 from humanmcp.protocol.json.undecoded import is_large
 from humanmcp.protocol.repair.reading import json_doubts
@@ -164,8 +163,8 @@ def method_of_the_version(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     if record.is_in(version) or versions.unserved_in(message) is not None:
         return
     at, name = ("method",), shown(message.method)
-    meant = alike(f"notifications/{message.method}", methods.NOTIFICATIONS)
-    meant = meant or alike(message.method, (*methods.REQUESTS, *methods.NOTIFICATIONS))
+    known = (*methods.REQUESTS, *methods.NOTIFICATIONS)
+    meant = methods.meant(message.method, known, message.params)
     if message.kind is Kind.REQUEST and message.method in methods.NOTIFICATIONS:
         yield kinds.notification_as_request(("id",), method=name)
     elif message.kind is Kind.NOTIFICATION and message.method in methods.REQUESTS:

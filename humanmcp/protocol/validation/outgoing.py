@@ -292,7 +292,7 @@ def _not_ours(method: str, version: str) -> RawDiagnostic:
         for name in (*methods.REQUESTS, *methods.NOTIFICATIONS)
         if version in methods.of(name).to_client
     ]
-    meant = alike(method, ours)
+    meant = methods.meant(method, ours)
     fix = replace_with(("method",), meant) if meant else None
     return kinds.not_a_server_method(("method",), fix, method=shown(method), version=version)
 

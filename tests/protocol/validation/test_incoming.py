@@ -143,11 +143,22 @@ def test_what_a_client_does_wrong_is_said(
         ("tools/Call", "tools/call"),
         ("initialized", "notifications/initialized"),
         ("notification/initialized", "notifications/initialized"),
+        ("list_tools", "tools/list"),
+        ("ListToolsRequest", "tools/list"),
+        ("mcp/listTools", "tools/list"),
+        ("call_tool", "tools/call"),
+        ("tools/invoke", "tools/call"),
+        ("execute_tool", "tools/call"),
+        ("getPrompt", "prompts/get"),
+        ("resources/list_templates", "resources/templates/list"),
+        ("set_logging_level", "logging/setLevel"),
+        ("create_message", "sampling/createMessage"),
+        ("toolListChanged", "notifications/tools/list_changed"),
     ],
 )
 def test_a_misspelt_method_is_told(method: str, meant: str) -> None:
     """Did you mean …?"""
-    (diagnostic,) = check.remarks(request(method), R2025, READY)
+    (diagnostic,) = check.remarks(request(method, {"name": "x", "arguments": {}}), R2025, READY)
     assert diagnostic.code == "M84"
     assert dict(diagnostic.detail)["meant"] == meant
 

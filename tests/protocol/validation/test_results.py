@@ -912,3 +912,13 @@ def test_a_parked_call_asks_only_by_its_task(parked: str, member: str, *, is_ref
     text = json.dumps({"resultType": "input_required", member: part})
     verdict = check(exchange._replace(parked=parked), text, TextForm.RESULT)
     assert codes(verdict.diagnostics) == (["M109"] if is_refused else [])
+
+
+def test_a_missing_version_is_the_one_that_the_client_asked_for() -> None:
+    """The fix adds it; the newest one where the client's does not exist."""
+    hello = {"capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}
+    for wanted, added in ((R2024, R2024), ("2020-01-01", R2025)):
+        exchange = asked("initialize", {"protocolVersion": wanted}, version=R2025)
+        verdict = check(exchange, json.dumps(hello), TextForm.RESULT)
+        assert codes(verdict.diagnostics) == ["M09"]
+        assert json.loads(with_first_fix(verdict))["protocolVersion"] == added

@@ -20,6 +20,7 @@ from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.objects import SHAPES
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.rules.registry import rule
+from humanmcp.protocol.validation.shape_checker import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,10 +39,15 @@ def agreed_version(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """
     typed = answer.value.get("protocolVersion")
     wanted = answer.exchange.request.params.get("protocolVersion")
-    at = answer.at("protocolVersion")
+    at, speaks = answer.at("protocolVersion"), wanted in versions.HANDSHAKE
+    if speaks and "protocolVersion" not in answer.value:
+        example = as_json(wanted)
+        fix, where = insert(at, wanted), name_of(answer.path)
+        yield kinds.missing_member(
+            answer.path, fix, key="protocolVersion", example=example, where=where
+        )
     if not isinstance(typed, str):
         return
-    speaks = wanted in versions.HANDSHAKE
     if typed not in versions.HANDSHAKE:
         meant = wanted if speaks else versions.LATEST_HANDSHAKE
         allowed = ", ".join(versions.HANDSHAKE)
