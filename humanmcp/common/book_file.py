@@ -116,7 +116,7 @@ def _why_never_sent(book: Book, method: str) -> Diagnostic | None:
 
 def _place_of(problem: Diagnostic) -> str:
     """Return the place in a book of a problem in its list: "/result/tools/0/name" is "tools[0]"."""
-    _, _result, *steps = problem.pointer.split("/")
+    steps = problem.pointer.split("/")[2:]
     return "".join(f"[{step}]" if step.isdigit() else step for step in steps[:2])
 
 

@@ -330,6 +330,25 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Print nothing."""
 
+    def parse_request(self) -> bool:
+        """Read the head of a request; answer it if the other servers would refuse its sender."""
+        from humanmcp.protocol.http.http_headers import Headers  # noqa: PLC0415 - only over HTTP
+        from humanmcp.protocol.http.inbound import (  # noqa: PLC0415 - as above
+            ELSEWHERE,
+            HttpAddress,
+            refusal_of,
+        )
+
+        if not super().parse_request():
+            return False
+        address = HttpAddress("127.0.0.1", self.server.server_port)
+        refusal = refusal_of(self.path, Headers.of(self.headers.items()), address)
+        if refusal in (None, ELSEWHERE):
+            return True
+        self.close_connection = True
+        self.send_error(refusal.status)
+        return False
+
     def do_GET(self) -> None:
         self._moment("GET", 405, ("Allow", "POST, DELETE"))
 

@@ -91,11 +91,9 @@ def _is_answer(recorded: Recorded) -> bool:
 
 
 def _result(recorded: Recorded) -> Any:  # noqa: ANN401 - any JSON value
-    return (
-        json.loads(recorded.text)
-        if recorded.text is not None and recorded.form is TextForm.RESULT
-        else {}
-    )
+    """Return a result as TOML can contain it: without unpaired surrogates."""
+    is_result = recorded.text is not None and recorded.form is TextForm.RESULT
+    return well_formed(json.loads(recorded.text or "")) if is_result else {}
 
 
 def _server(records: Sequence[Recorded]) -> dict[str, Any]:

@@ -192,6 +192,23 @@ def test_over_http_each_session_meets_the_next_server() -> None:
         assert one.interrupt() == {"error_null": "not known", "result_and_error": "believed"}
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [{"Host": "evil.example"}, {"Origin": "https://evil.example"}, {"Origin": "null"}],
+)
+def test_a_page_of_another_site_meets_no_server(headers: dict[str, str]) -> None:
+    """As at the other servers: else it would use up the queue."""
+    with serving("--only", "call") as judge:
+        text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": NAMED})
+        for method, body in (("POST", text), ("GET", None), ("OPTIONS", None)):
+            connection = http.client.HTTPConnection("127.0.0.1", int(judge.url), timeout=20)
+            connection.request(method, "/mcp", body, {"Content-Type": "text/plain", **headers})
+            assert connection.getresponse().status == 403
+            connection.close()
+        with Http(judge.url):
+            judge.wait_for("0. good: ")
+
+
 def test_a_port_that_is_in_use_is_named() -> None:
     """No traceback."""
     with serving() as one:

@@ -287,6 +287,17 @@ def test_half_of_a_character_is_replaced() -> None:
     said = r'{"content":[{"type":"text","text":"a\ud83d"}]}'
     (rule,) = book(asked("dice"), answered(said)).entries
     assert rule["text"] == "a\ufffd"
+    tool = '{"tools":[{"name":"t\\ud800","description":"\\udc00","inputSchema":{"type":"object"}}]}'
+    hello = '{"protocolVersion":"2025-11-25","instructions":"\\ud800","capabilities":{}}'
+    listed = book(
+        (Direction.IN, '{"jsonrpc":"2.0","id":1,"method":"initialize"}'),
+        answered(hello),
+        (Direction.IN, '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'),
+        answered(tool, 2),
+    )
+    (entry,) = listed.lists["tools"]
+    assert (entry["name"], entry["description"]) == ("t\ufffd", "\ufffd")
+    assert listed.server["instructions"] == "\ufffd"
 
 
 @pytest.mark.parametrize("member", ["inputSchema", "outputSchema"])
