@@ -87,6 +87,16 @@ def test_a_server_that_says_nothing_is_5(tmp_path: Path) -> None:
     assert (run.returncode, run.stdout) == (ExitStatus.LATE, "")
 
 
+@pytest.mark.parametrize("words", [("--call", "echo", "q=hi"), ("--read", "file:///a")])
+def test_an_address_behind_a_request_is_the_server(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Argparse cannot tell it from an argument; beside another server it is one."""
+    run = run_command(tmp_path, *HUMANMCP, "client", *words, "http://127.0.0.1:9/mcp")
+    assert run.returncode == ExitStatus.LOST
+    assert "http://127.0.0.1:9/mcp" in run.stderr
+    beside = script(tmp_path, "--call", "none", "http://127.0.0.1:9/mcp")
+    assert (beside.returncode, "key=value" in beside.stderr) == (ExitStatus.MISTYPED, True)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -248,8 +248,9 @@ def initialize(client: OpeningClient, session_start: SessionStart, version: str)
         case SessionStart.HANDSHAKE:
             _accept(client, client.wait(_hello(client, version)), version)
         case SessionStart.MODERN:
-            if not _adopt(client, client.wait(_discovery(client))):
-                raise HandshakeError("not modern", version=versions.LATEST_STATELESS)
+            answer = client.wait(_discovery(client))
+            if not _adopt(client, answer):
+                raise _refused(answer)
         case SessionStart.PROBE:
             _probe(client, version)
 
@@ -365,5 +366,8 @@ def _accept(client: OpeningClient, answer: Response, version: str) -> None:
 
 def _refused(answer: Response) -> HandshakeError:
     number, why = answer.error or (None, "")
-    code = "only modern" if _shows_modern(answer) else "not opened"
-    return HandshakeError(code, number=number, why=why)
+    if answer.request.method == "initialize":
+        code = "only modern" if _shows_modern(answer) else "not opened"
+    else:
+        code = "not modern" if answer.error is None else "not discovered"
+    return HandshakeError(code, number=number, why=why, version=versions.LATEST_STATELESS)

@@ -367,6 +367,8 @@ def _request_of(arguments: argparse.Namespace) -> OneShot | None:
             raise MistypedError("once and lines", flag=f"--{kind}")
         if given:
             name, *words = [given] if isinstance(given, str) else given
+            if words and is_address(words[-1]) and not (arguments.words or arguments.server):
+                arguments.words = [words.pop()]  # the server, which argparse cannot tell apart
             words += _arguments_before_the_server(arguments.words)
             if words and arguments.arguments:
                 raise MistypedError("arguments twice")

@@ -221,8 +221,9 @@ def test_a_probe_that_is_answered_needs_no_handshake(way: Way) -> None:
 
 def test_a_modern_start_does_not_fall_back(way: Way) -> None:
     """By choice: who wants 2026-07-28 gets it or a reason."""
-    with seat(way) as (client, _notes), pytest.raises(HandshakeError, match="2026-07-28"):
+    with seat(way) as (client, _notes), pytest.raises(HandshakeError, match="2026-07-28") as raised:
         client.open(SessionStart.MODERN)
+    assert "-32601: " in raised.value.sentence()
 
 
 class Named(Nobody):
