@@ -12,15 +12,21 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering.summary import LineKind
+from humanmcp.common.person_files import write_whole
 from humanmcp.common.settings import add_flags, home_folder
-from humanmcp.common.terminal import Painted, to_stdout
+from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.export.command import redacted
+from humanmcp.export.drift import Ignored, Tier, tier_of
 from humanmcp.export.recording import ANSWERING, LAST, build_conversation, find_recording
+from humanmcp.export.rerun import rerun
+from humanmcp.http.server_address import is_address
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.locales.stop import StopError, stopped, trouble
+from humanmcp.protocol.conversation.transcript import Direction, to_json
 from humanmcp.protocol.json.jsonrpc import object_in
 from humanmcp.protocol.json.removed import fits, names_in, unnamed
 from humanmcp.protocol.json.tree import object_at
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Settings
     from humanmcp.export.recording import Call, RecordedConversation, RecordedEntry, Recording
 
+NOTHING: Final = Ignored()
 IGNORED: Final = frozenset({"_meta", "requestState"})
 _OF_ONE_RUN: Final = frozenset({"progressToken", "requestId"})
 """Members of a notification that name a request."""
@@ -55,12 +62,15 @@ class Difference:
     direction: Direction
     what: str
     lines: tuple[str, ...] = ()
+    tier: Tier = Tier.DANGEROUS
 
 
-def differences(before: RecordedConversation, now: RecordedConversation) -> Iterator[Difference]:
+def differences(
+    before: RecordedConversation, now: RecordedConversation, *, ignored: Ignored = NOTHING
+) -> Iterator[Difference]:
     """Yield the differences, in the order of the conversation."""
     for direction in (Direction.IN, Direction.OUT):
-        yield from _compare(_requests(before, direction), _requests(now, direction))
+        yield from _compare(_requests(before, direction), _requests(now, direction), ignored)
         yield from _compare_lines(
             _other_lines(before, direction), _other_lines(now, direction), direction
         )
@@ -101,14 +111,14 @@ def _other_line(entry: RecordedEntry) -> _Line:
     return _Line(f"{kind}: {entry.gist}", (text,))
 
 
-def _compare(before: list[Call], now: list[Call]) -> Iterator[Difference]:
+def _compare(before: list[Call], now: list[Call], ignored: Ignored) -> Iterator[Difference]:
     """Match requests by method and name, then compare each pair."""
     left, right = ([unnamed(_what(call)) for call in calls] for calls in (before, now))
     matcher = SequenceMatcher(None, left, right, False)  # noqa: FBT003 - the argument is `autojunk`
     for tag, at, end, now_at, now_end in matcher.get_opcodes():
         if tag == "equal":
             for old, new in zip(before[at:end], now[now_at:now_end], strict=True):
-                yield from _inside(old, new)
+                yield from _inside(old, new, ignored)
             continue
         for old in before[at:end]:
             yield Difference(MessageChange.ONLY_BEFORE, old.asked.direction, _what(old))
@@ -116,13 +126,17 @@ def _compare(before: list[Call], now: list[Call]) -> Iterator[Difference]:
             yield Difference(MessageChange.ONLY_NOW, new.asked.direction, _what(new))
 
 
-def _inside(old: Call, new: Call) -> Iterator[Difference]:
-    asked = _changed(*(_body(call.request).get("params", {}) for call in (old, new)))
+def _inside(old: Call, new: Call, ignored: Ignored) -> Iterator[Difference]:
+    params = ({"params": _body(call.request).get("params", {})} for call in (old, new))
+    was_asked, is_asked = (_essence(one, ignored)["params"] for one in params)
+    asked = _changed(was_asked, is_asked)
     if asked:
         yield Difference(MessageChange.ASKED, new.asked.direction, _what(new), asked)
-    answered = _changed(_answer(old), _answer(new))
+    was, is_ = (_essence(_answer(call), ignored) for call in (old, new))
+    answered = _changed(was, is_)
     if answered:
-        yield Difference(MessageChange.ANSWERED, new.asked.direction, _what(new), answered)
+        tier = tier_of(was, is_) or Tier.MINOR
+        yield Difference(MessageChange.ANSWERED, new.asked.direction, _what(new), answered, tier)
 
 
 def _compare_lines(
@@ -194,17 +208,27 @@ def _laid_out(value: Any) -> list[str]:  # noqa: ANN401 - any JSON value
     return json.dumps(_essence(value), ensure_ascii=False, indent=2, sort_keys=True).split("\n")
 
 
-def _essence(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    if isinstance(value, dict):
-        return {key: _essence(part) for key, part in value.items() if key not in IGNORED}
+def _essence(value: Any, ignored: Ignored = NOTHING, path: tuple[str, ...] = ()) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a value without what is not compared; `path` is its place in a message."""
+    if isinstance(value, Mapping):
+        return {
+            key: _essence(part, ignored, (*path, key))
+            for key, part in value.items()
+            if key not in IGNORED and not ignored.has((*path, key))
+        }
     if isinstance(value, list):
-        return [_essence(part) for part in value]
+        return [
+            _essence(part, ignored, (*path, str(at)))
+            for at, part in enumerate(value)
+            if not ignored.has((*path, str(at)))
+        ]
     return value
 
 
 SAME: Final = 0
 DIFFERENT: Final = 1
-"""The exit statuses, as those of diff(1). A usage error is 2 there, too."""
+TROUBLE: Final = 2
+"""The exit statuses, as those of diff(1)."""
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 _SIGNS: Final = {MessageChange.ONLY_BEFORE: "-", MessageChange.ONLY_NOW: "+"}
@@ -215,25 +239,61 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "home", "lang")
     flag("before", metavar="BEFORE")
     flag("now", nargs="?", default=LAST, metavar="NOW")
+    flag("--server", metavar="COMMAND", default="")
+    flag("--ignore", action="append", default=[], metavar="NAME|$.PATH")
+    flag("--fail-on", choices=[tier.name.lower() for tier in Tier], default="minor")
+    flag("--update", action="store_true")
     parser.flags("export")("--no-redact", dest="redact", action="store_false")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Compare two sessions. Returns 0 when nothing is different, 1 when something is."""
+    """Compare two sessions, or a session and what a server answers now.
+
+    Returns 0 when nothing is different, 1 when something of the wanted tier is.
+    """
     home = home_folder(settings.home)
-    before, now = (find_recording(name, home) for name in (arguments.before, arguments.now))
-    whole = _between(before, now)
-    found = _between(redacted(before)[0], redacted(now)[0]) if arguments.redact else whole
+    before = find_recording(arguments.before, home)
+    target = arguments.server or (arguments.now if is_address(arguments.now) else "")
+    if arguments.update and not (target and Path(arguments.before).is_file()):
+        raise stopped("diff", "no update")
+    try:
+        now = rerun(before, target) if target else find_recording(arguments.now, home)
+    except StopError as error:
+        to_stderr("humanmcp: ", error.sentence())
+        return TROUBLE
+    ignored = Ignored(tuple(arguments.ignore))
+    whole = _between(before, now, ignored)
+    found = whole
+    if arguments.redact:
+        found = _between(redacted(before)[0], redacted(now)[0], ignored)
     for difference in found:
         _show(difference)
     has_hidden = _size(whole) > _size(found)
     if has_hidden or not found:
         to_stdout(say("diff", "in secrets" if has_hidden else "same"))
-    return DIFFERENT if found else SAME
+    if arguments.update and found:
+        _update(Path(arguments.before), redacted(now)[0] if arguments.redact else now)
+        return SAME
+    least = Tier[arguments.fail_on.upper()]
+    return DIFFERENT if any(one.tier >= least for one in found) else SAME
 
 
-def _between(before: Recording, now: Recording) -> tuple[Difference, ...]:
-    return tuple(differences(build_conversation(before), build_conversation(now)))
+def _update(path: Path, now: Recording) -> None:
+    """Write what a server answers now in the place of its recording.
+
+    Raises:
+        StopError: it cannot be written.
+    """
+    text = "".join(f"{to_json(frame)}\n" for frame in now.frames)
+    try:
+        write_whole(path, text.encode("utf-8", "replace"))
+    except OSError as error:
+        raise stopped("export", "unwritable", file=path, why=trouble(error)) from error
+    to_stderr(say("export", "written", file=path))
+
+
+def _between(before: Recording, now: Recording, ignored: Ignored) -> tuple[Difference, ...]:
+    return tuple(differences(build_conversation(before), build_conversation(now), ignored=ignored))
 
 
 def _size(found: Iterable[Difference]) -> int:
@@ -245,7 +305,8 @@ def _show(difference: Difference) -> None:
     who = say("transcript", "client" if difference.direction is Direction.IN else "server")
     sign = _SIGNS.get(difference.change, "!")
     what = say("diff", difference.change.value)
-    to_stdout(Painted(f"{sign} {difference.what}", "bold"), f" ({who}): {what}")
+    tier = say("diff", difference.tier.name.lower())
+    to_stdout(Painted(f"{sign} {difference.what}", "bold"), f" ({who}): {what} ({tier})")
     for line in difference.lines:
         colour = _COLOURS.get(line[:1])
         to_stdout("    ", Painted(line, colour) if colour else line)

@@ -274,13 +274,13 @@ def _test(
     yield "# The command that starts the server. MCP_SERVER in the environment comes before it."
     yield f"SERVER: list[str] = {literal(list(options.command))}"
     yield "\n# In order: (what the client wrote, what it was answered). No answer: a notification."
-    yield f"SESSION: list[tuple[Any, Any]] = {literal(_session(conversation))}"
+    yield f"SESSION: list[tuple[Any, Any]] = {literal(sent_and_answered(conversation))}"
     yield "\n# What the client answered when the server asked it something, by method, in order."
-    yield f"CLIENT: dict[str, list[Any]] = {literal(_client(conversation))}"
+    yield f"CLIENT: dict[str, list[Any]] = {literal(client_answers(conversation))}"
     yield tail
 
 
-def _session(conversation: RecordedConversation) -> list[tuple[Any, Any]]:
+def sent_and_answered(conversation: RecordedConversation) -> list[tuple[Any, Any]]:
     """Collect what reached the server, in order, each request with the server's answer.
 
     A request that a person at a tap changed is taken as changed; one that the person answered is
@@ -326,7 +326,8 @@ def _refused_probes(conversation: RecordedConversation) -> list[Call]:
     ]
 
 
-def _client(conversation: RecordedConversation) -> dict[str, list[Any]]:
+def client_answers(conversation: RecordedConversation) -> dict[str, list[Any]]:
+    """Return the client's answers to the server's requests, by method, in order."""
     answers: dict[str, list[Any]] = {}
     for call in conversation.calls:
         if (
