@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__, extensions
-from humanmcp.common.own_process import ending_in_order
+from humanmcp.common.own_process import ending_in_order, open_standard_descriptors
 from humanmcp.common.parsing import HELP, Formatter, Parser
 from humanmcp.common.settings import SettingError, add_flags, load
 from humanmcp.locales import language_of, speak
@@ -134,11 +134,17 @@ def _run(name: str, words: Sequence[str]) -> int:
     # Imported modules are no garbage; collecting during the import costs a server 6 ms,
     # and once more afterwards: `freeze` excludes them.
     gc.disable()
+    open_standard_descriptors()
     module = importlib.import_module(module_of(name))
     arguments = parser_of(name, module, words).parse_args(words)
     gc.freeze()
     gc.enable()
-    settings = load(vars(arguments), more=getattr(module, "SETTINGS", ()))
+    try:
+        settings = load(vars(arguments), more=getattr(module, "SETTINGS", ()))
+    except StopError as error:
+        if hasattr(module, "cannot_start"):  # who starts it waits for more than a status
+            return int(module.cannot_start(arguments, error))
+        raise
     speak(language_of(settings.lang))
     with ending_in_order():
         return int(module.run(arguments, settings))

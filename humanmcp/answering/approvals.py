@@ -212,7 +212,13 @@ def allow(opened: OpenExchange, approval: Approval, *, seen: bool, shown: str = 
         return release(opened, seen=seen, shown=shown)
     _may_be_allowed(approval)
     must_be_seen(approval, seen=seen)
-    return Reply(approvals.allowed(approval), TextForm.TEXT, shown=shown)
+    return _decision(opened, approvals.allowed(approval), shown)
+
+
+def _decision(opened: OpenExchange, text: str, shown: str) -> Reply:
+    """Return the reply that decides a permission prompt of a hook, or of a tool call."""
+    form = TextForm.TEXT if opened.prompt is None else TextForm.DECISION
+    return Reply(text, form, shown=shown)
 
 
 def release(opened: OpenExchange, *, seen: bool, shown: str) -> Reply:
@@ -253,7 +259,7 @@ def change(opened: OpenExchange, approval: Approval, text: str, *, shown: str = 
         line = opened.item.line
         params = approvals.with_members(member(line, "params") or "{}", {"arguments": text})
         return Reply(approvals.with_members(line, {"params": params}), shown=shown)
-    return Reply(approvals.allowed(approval, text), TextForm.TEXT, shown=shown)
+    return _decision(opened, approvals.allowed(approval, text), shown)
 
 
 def is_fixed(approval: Approval) -> bool:
@@ -305,11 +311,18 @@ def hand_back(opened: OpenExchange, *, shown: str = "") -> Reply:
     """Return the reply that lets the agent ask in its own dialog.
 
     Raises:
-        ApprovalError: no hook of an agent asks.
+        ApprovalError: no hook of an agent asks, or the agent would deny it.
     """
-    if opened.asked is None or opened.asked.agent is None:
+    if opened.prompt is None:
         raise ApprovalError("no agent")
-    return Reply(approvals.handed_back(), TextForm.TEXT, shown=shown)
+    if not can_hand_back(opened):
+        raise ApprovalError("no dialog")
+    return _decision(opened, approvals.handed_back(), shown)
+
+
+def can_hand_back(opened: OpenExchange) -> bool:
+    """Return True if the agent asks in its own dialog instead."""
+    return opened.prompt is not None and opened.prompt.lost == "ask"
 
 
 def deny(opened: OpenExchange, reason: str, *, shown: str = "") -> Reply:
@@ -318,7 +331,7 @@ def deny(opened: OpenExchange, reason: str, *, shown: str = "") -> Reply:
         words = reason.strip() or approvals.DENIED
         return Reply(words, TextForm.TOOL_ERROR, action=Action.ANSWER, shown=shown)
     if opened.asked is None or opened.asked.kind == APPROVAL:
-        return Reply(approvals.denied(reason), TextForm.TEXT, shown=shown)
+        return _decision(opened, approvals.denied(reason), shown)
     return _outcome(opened, questions.declined(reason), shown)
 
 
@@ -411,7 +424,7 @@ def answer(
     if approval is None or not approval.questions:
         raise ApprovalError("no prompt")
     if approval.kind == APPROVAL:
-        return Reply(approvals.answered(approval, answers), TextForm.TEXT, shown=shown)
+        return _decision(opened, approvals.answered(approval, answers), shown)
     return _outcome(opened, questions.answered(approval.questions, answers), shown)
 
 
@@ -459,12 +472,14 @@ def allow_like(opened: OpenExchange, pattern: AllowPattern) -> None:
     """
     if pattern not in patterns_of(opened):
         raise ApprovalError("no patterns")
-    kept = opened.inbox.holds(opened.key.session)
-    opened.inbox.hold(opened.key.session, tuple(dict.fromkeys((*kept, str(pattern)))))
+    opened.inbox.change_holds(
+        opened.key.session, lambda kept: tuple(dict.fromkeys((*kept, str(pattern))))
+    )
 
 
 def take_back(opened: OpenExchange, pattern: str) -> None:
     """Ask again for inputs that match a pattern. What a tap holds stays held."""
-    kept = opened.inbox.holds(opened.key.session)
-    left = (one for one in kept if one != pattern or pattern_of(one) is None)
-    opened.inbox.hold(opened.key.session, tuple(left))
+    opened.inbox.change_holds(
+        opened.key.session,
+        lambda kept: tuple(one for one in kept if one != pattern or pattern_of(one) is None),
+    )

@@ -9,12 +9,13 @@ import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.standing import Standing, standing_of
+from humanmcp.answering.standing import Standing, prompt_of, standing_of
 from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import say
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.approvals import approval_of
 from humanmcp.protocol.conversation.exchange import QUESTION, Exchange, ExchangeState, Stage
+from humanmcp.protocol.conversation.prompts import approval_of_prompt
 from humanmcp.protocol.conversation.questions import inquiry_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import unreadable
@@ -37,8 +38,9 @@ from humanmcp.protocol.validation.held import HeldMessage
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
     from humanmcp.locales.explain import Card
-    from humanmcp.protocol.conversation.approvals import AgentPrompt, Approval
+    from humanmcp.protocol.conversation.approvals import Approval
     from humanmcp.protocol.conversation.exchange import NegotiatedState
+    from humanmcp.protocol.conversation.prompts import AgentPrompt
     from humanmcp.protocol.conversation.questions import AskedQuestion
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -140,9 +142,10 @@ class OpenExchange:
     def read(self, line: str) -> DecodedLine:
         """Return the message of one of its lines; while it lives each is decoded once.
 
-        A line that was held because nobody is sure what it says is no message to anybody.
+        A line that was held because nobody is sure what it says is no message to anybody, and a
+        prompt of an agent is none of MCP.
         """
-        if self.item.held.unread:
+        if self.item.held.unread or self.item.purpose is Purpose.PROMPT:
             return Malformed(jsonrpc.encoded(line), Flaw.NO_MESSAGE)
         found = self._decoded.get(line)
         if found is None:
@@ -186,7 +189,7 @@ class OpenExchange:
     @property
     def held(self) -> HeldMessage | None:
         """The message that a tap holds; None without a tap."""
-        if self.item.purpose is Purpose.ANSWER:
+        if self.item.purpose is not Purpose.HELD:
             return None
         item = self.outlined
         line = self.item.line if item.held.unread else item.line
@@ -214,16 +217,17 @@ class OpenExchange:
         For a held call, it is the call, unless it cannot be read.
         """
         item, held = self.item, self.item.purpose is Purpose.HELD
+        if self.prompt is not None:
+            return approval_of_prompt(self.prompt, item.line)
         if not isinstance(self.message, Message) or (held and item.held.way is Direction.OUT):
             return None
         found = approval_of(item.line, self.message, self.negotiated.known_tools, held=held)
         return None if found is not None and held and found.problem else found
 
     @property
-    def agent(self) -> AgentPrompt | None:
-        """Which prompt of an agent it is; None unless a hook says so."""
-        asked = self.asked
-        return None if asked is None else asked.agent
+    def prompt(self) -> AgentPrompt | None:
+        """The permission prompt of an agent's hook; None for a message of MCP."""
+        return prompt_of(self.item) if self.item.purpose is Purpose.PROMPT else None
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
@@ -251,7 +255,7 @@ class OpenExchange:
         if isinstance(self.message, Batch):
             return self._card_of_batch(self.message)
         card = explain(
-            item.method,
+            "tools/call" if self.prompt is not None else item.method,
             item.protocol_version,
             asks=bool(item.id),
             role=self.facts.role.value,
@@ -260,9 +264,14 @@ class OpenExchange:
         if asked is None or self.held is not None:
             return card
         code = "answer" if asked.questions or asked.kind == QUESTION else "permission"
-        lost = f" {asked.agent.lost}" if asked.agent is not None and asked.agent.lost else ""
-        silence = say("wants", f"agent{lost}.silence" if lost else f"{code}.silence")
-        return replace(card, what=say("wants", f"{code}.what"), silence=silence)
+        prompt, silence = self.prompt, f"{code}.silence"
+        if prompt is not None:
+            silence = f"agent {prompt.lost}.silence" if prompt.lost else silence
+            if prompt.is_beside:
+                silence = "agent beside.silence"
+            title = say("wants", "prompt")
+            card = replace(card, method=item.method, title=title, sender="", note="", page="")
+        return replace(card, what=say("wants", f"{code}.what"), silence=say("wants", silence))
 
     def _card_of_batch(self, batch: Batch) -> Card:
         """Return the explanation of an array, which names the messages in it."""

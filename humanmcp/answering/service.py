@@ -34,6 +34,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import USAGE_ERROR, StopError
+from humanmcp.protocol.conversation import prompts
 from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics import autofix as fixing
@@ -123,7 +124,9 @@ def judge(
 
     `action` says whether a text for a held request replaces it or answers it.
     """
-    held, exchange = opened.held, opened.exchange
+    held, exchange, prompt = opened.held, opened.exchange, opened.prompt
+    if prompt is not None:
+        return prompts.judge(prompt, text, form)
     if held is not None and action is Action.FORWARD and text == opened.item.line:
         return Verdict(text, text, text)
     if held is not None:
@@ -150,6 +153,8 @@ def starting_draft(opened: OpenExchange) -> Draft:
     An answer that a tap holds starts as it is; so does what cannot be answered.
     """
     exchange = opened.exchange
+    if opened.prompt is not None:
+        return Draft("", TextForm.DECISION)
     if exchange is None or opened.item.held.asked:
         return as_it_came(opened)
     return Draft(check.start(exchange, opened.negotiated, spoken_language()))

@@ -8,17 +8,19 @@ waits ──▶ writing ──▶ sending ──▶ answered          parked ─
 from __future__ import annotations
 
 import enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.prompts import read_prompt
 from humanmcp.protocol.conversation.transcript import DROPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.inbox.contract import Item
-    from humanmcp.protocol.conversation.approvals import AgentPrompt
+    from humanmcp.protocol.conversation.prompts import AgentPrompt
 
 
 class Urgency(enum.IntEnum):
@@ -67,6 +69,24 @@ class Standing(enum.StrEnum):
     """Another request with the same id was answered."""
     UNCONFIRMED = "unconfirmed"
     """The connection ended while an answer was on its way."""
+    ALLOWED = "allowed"
+    CHANGED = "changed"
+    """Allowed with another input."""
+    DENIED = "denied"
+    DENIAL_SENT = "denial sent"
+    """The agent's own dialog was open as well, and nothing shows yet which of them was first."""
+    RAN = "ran"
+    """It was denied here, and it ran: somebody else had allowed it before."""
+    HANDED_BACK = "handed back"
+    """Left to the agent's own dialog."""
+    KEYBOARD = "keyboard"
+    """It ran without a decision from here."""
+    MOVED_ON = "moved on"
+    """The agent has ended its turn without a decision from here."""
+    LATE = "late"
+    """Nobody decided within the limit of the hook."""
+    WITHDRAWN = "withdrawn"
+    """The agent ended the hook, or was killed; what it did then is not known."""
     CLOSED = "closed"
     """The session ended in order before it was answered."""
     GONE = "gone"
@@ -91,11 +111,13 @@ _OPEN: Final = (*_NOW, *_ON_ITS_WAY, Standing.SUBSCRIPTION, Standing.FOLLOWS)
 _REASONS: Final = (Standing.QUIET, Standing.HANDSHAKE, Standing.TWIN)
 
 
-def standing_of(item: Item, life: Life) -> Standing:
+def standing_of(item: Item, life: Life) -> Standing:  # noqa: PLR0911 - a table
     """Return what is so of an exchange in a session with this life."""
     match item.state:
         case ExchangeState.PENDING if life is Life.OPEN or item.outlives:
             return _open(item, life)
+        case _ if item.purpose is Purpose.PROMPT:
+            return _decided(item)
         case ExchangeState.ANSWERED:
             return _answered(item)
         case ExchangeState.CANCELLED:
@@ -134,6 +156,45 @@ def _answered(item: Item) -> Standing:
     return Standing.DELIBERATE if answer.deliberate else Standing.ANSWERED
 
 
+_ACTIONS: Final = {
+    "allow": Standing.ALLOWED,
+    "change": Standing.CHANGED,
+    "hand back": Standing.HANDED_BACK,
+    "keyboard": Standing.KEYBOARD,
+    "ended": Standing.MOVED_ON,
+}
+
+
+def _decided(item: Item) -> Standing:
+    """Return what became of a prompt that does not wait any more."""
+    answer = item.answer
+    if answer is None:
+        if item.reply is not None and item.reply.by not in _ACTIONS:
+            return Standing.UNCONFIRMED
+        return Standing.LATE if item.reason == Standing.LATE else Standing.WITHDRAWN
+    if answer.action != "deny":
+        return _ACTIONS.get(answer.action, Standing.ANSWERED)
+    if answer.became == Standing.RAN:
+        return Standing.RAN
+    is_sure = answer.became or not prompt_of(item).is_beside
+    return Standing.DENIED if is_sure else Standing.DENIAL_SENT
+
+
+@lru_cache(256)
+def _read(line: str, host: str, event: str) -> AgentPrompt:
+    return read_prompt(line, host, event)
+
+
+def prompt_of(item: Item) -> AgentPrompt:
+    """Read the prompt of an exchange (`Purpose.PROMPT`)."""
+    read = _read if len(item.line) < _SHORT else read_prompt
+    return read(item.line, item.host, item.method)
+
+
+_SHORT: Final = 20_000
+"""Characters of a prompt that stays in memory once it was read."""
+
+
 class Prospect(NamedTuple):
     """What happens to a waiting exchange if no person answers, or what keeps it from happening.
 
@@ -160,6 +221,6 @@ def prospects(item: Item, passed: float, agent: AgentPrompt | None = None) -> It
     if waiting.status_until is not None and passed < waiting.status_until:
         yield Prospect("status open", waiting.status_until)
     if waiting.limit is not None and agent is not None and agent.lost:
-        yield Prospect(f"agent {agent.lost}", waiting.limit)
+        yield Prospect("agent beside" if agent.is_beside else f"agent {agent.lost}", waiting.limit)
     elif waiting.limit is not None:
         yield Prospect("gives up" if passed < waiting.limit else "given up", waiting.limit)

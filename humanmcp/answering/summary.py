@@ -14,16 +14,17 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.answering.open_exchange import read_line
-from humanmcp.answering.standing import Standing, standing_of
+from humanmcp.answering.standing import Standing, prompt_of, standing_of
 from humanmcp.common.timestamps import seconds_of
-from humanmcp.inbox.contract import Answer, Item, Key, Purpose
+from humanmcp.inbox.contract import Answer, Item, Key, Purpose, named_author
 from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.locales import say, who
 from humanmcp.protocol.conversation import approvals
 from humanmcp.protocol.conversation.exchange import ExchangeState, name_of
+from humanmcp.protocol.conversation.prompts import prompt_in
 from humanmcp.protocol.conversation.questions import inquiry_of
 from humanmcp.protocol.conversation.state import ConversationState
-from humanmcp.protocol.conversation.transcript import Direction, seen_by_client
+from humanmcp.protocol.conversation.transcript import Direction, is_of_prompt, seen_by_client
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import (
     Batch,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from humanmcp.inbox.contract import DeskInbox, SessionFacts, Waiting
+    from humanmcp.protocol.conversation.prompts import AgentPrompt
     from humanmcp.protocol.conversation.transcript import Frame
 
     ReadLine: TypeAlias = Callable[[str], DecodedLine]
@@ -71,11 +73,15 @@ class LineKind(enum.Enum):
     BLANK = "blank"
     NOTE = "note"
     STDERR = "err"
+    PROMPT = "prompt"
+    """A permission prompt, as an agent wrote it."""
+    DECISION = "decision"
+    """What was printed for it."""
 
 
 def message_in(frame: Frame) -> DecodedLine | None:
-    """Decode a recorded line, or the beginning of a large one; None for notes and stderr."""
-    if frame.direction not in (Direction.IN, Direction.OUT):
+    """Decode a recorded line, or the beginning of a large one; None for what is no line of MCP."""
+    if frame.direction not in (Direction.IN, Direction.OUT) or is_of_prompt(frame):
         return None
     long = len(frame.raw) > MOST_VALUES
     return jsonrpc.read_text(outline(frame.text)) if long else jsonrpc.read(frame.raw)
@@ -83,6 +89,8 @@ def message_in(frame: Frame) -> DecodedLine | None:
 
 def line_kind(frame: Frame, found: DecodedLine | None) -> LineKind:
     match found:
+        case None if is_of_prompt(frame):
+            return LineKind.PROMPT if frame.direction is Direction.IN else LineKind.DECISION
         case None:
             return LineKind(frame.direction.value)
         case Message():
@@ -104,6 +112,8 @@ class Summary(NamedTuple):
     gist: str = ""
     wants: str = ""
     tool: str = ""
+    agent: str = ""
+    """The kind of the sub-agent that asks, "" for a main one."""
 
 
 def summary_of(message: Message) -> Summary:
@@ -129,6 +139,56 @@ def _asks_person(message: Message, name: str) -> Summary | None:
     if not tool or not isinstance(given, dict):
         words = _questions(arguments)
         return Summary(name, words, "answer") if words else None
+    return _of_tool(tool, given, name)
+
+
+def summary_of_prompt(prompt: AgentPrompt, line: str) -> Summary:
+    """Summarise what an agent asks in a permission prompt, which came as this line."""
+    said = Summary("", one_line(line[:GIST], GIST), "unread")
+    if not prompt.problem:
+        said = _of_tool(prompt.tool, approvals.read_once(prompt.input)[0])
+    return said._replace(agent=one_line(prompt.agent_type, 40))
+
+
+_DECISIONS: Final = frozenset(
+    {"allow", "change", "deny", "hand back", "answer", "keyboard", "ended"}
+)
+
+
+def summary_of_frame(frame: Frame) -> Summary | None:
+    """Summarise a permission prompt, or the decision about one; None for any other line."""
+    prompt = prompt_in(frame)
+    if prompt is not None:
+        return summary_of_prompt(prompt, frame.text)
+    record = jsonrpc.object_in(frame.decision) if frame.decision else {}
+    action = text_at(record, "action")
+    is_decision = action in _DECISIONS and (is_of_prompt(frame) or action not in {"answer", ""})
+    if frame.direction is not Direction.OUT or not (is_decision or is_of_prompt(frame)):
+        return None
+    said = one_line(" ".join(words_of_decision(frame.text)), GIST)
+    return Summary("", said, f"decided {action if is_decision else 'by nobody'}")
+
+
+def words_of_decision(line: str) -> Iterator[str]:
+    """Yield the words for the model in what decides a prompt, in the form of any agent."""
+    body, problem = approvals.read_once(line)
+    text = text_at(body, "result", "content", 0, "text")
+    if text:
+        body, problem = approvals.read_once(text)
+    places = (("hookSpecificOutput", "decision"), ("hookSpecificOutput",), ())
+    names = ("message", "permissionDecisionReason", "reason", "agent_message")
+    found = (text_at(body, *place, name) for place in places for name in names)
+    yield from () if problem else list(filter(None, found))[:1]
+
+
+def author_of(frame: Frame) -> str:
+    """Return who decided a recorded line: a name with its device, or a code (`locales.who`)."""
+    record = jsonrpc.object_in(frame.decision) if frame.decision else {}
+    return named_author(text_at(record, "who"), text_at(record, "device")) or frame.by
+
+
+def _of_tool(tool: str, given: dict[str, Any], name: str = "") -> Summary:
+    """Summarise that an agent wants to use a tool."""
     if tool in approvals.QUESTION_TOOLS and (words := _questions(given)):
         return Summary(name, words, "answer")
     kind = approvals.kind_of_input(given, tool)
@@ -268,8 +328,9 @@ class Asker(NamedTuple):
 
 
 def asker_of(facts: SessionFacts) -> Asker:
-    """Return who asks in a session: each prompt of an agent has a session of its own."""
-    return Asker(facts.agent or facts.name, facts.folder, place_of(facts), bool(facts.agent))
+    """Return who asks in a session."""
+    is_guest = facts.role.traits.is_guest
+    return Asker(facts.agent or facts.name, facts.folder, place_of(facts), is_guest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +352,7 @@ class Row:
     """A person has begun an answer, which is a draft."""
     wants: str = ""
     tool: str = ""
+    agent: str = ""
     """What it asks a person for, as in `Summary`."""
 
     @property
@@ -311,6 +373,8 @@ class Row:
 
 def summary_of_item(item: Item, read: ReadLine = read_line) -> Summary:
     """Summarise an exchange; an answer has the name of its request."""
+    if item.purpose is Purpose.PROMPT:
+        return summary_of_prompt(prompt_of(item), item.line)
     if item.held.unread:
         return Summary("", one_line(item.line[:GIST], GIST))
     found, asked = read(item.line), read(item.held.asked) if item.held.asked else None
@@ -328,6 +392,7 @@ def row(item: Item, facts: SessionFacts, read: ReadLine = read_line) -> Row:
         gist=said.gist,
         wants=said.wants,
         tool=said.tool,
+        agent=said.agent,
         standing=standing_of(item, facts.life),
         arrived=seconds_of(item.arrived),
         waiting=item.waiting,
@@ -339,7 +404,8 @@ def row(item: Item, facts: SessionFacts, read: ReadLine = read_line) -> Row:
 
 def row_title(said: Summary | Row) -> str:
     """Say what a person is asked for, or name the tool or prompt; "" if it names none."""
-    return say("wants", said.wants, tool=said.tool) if said.wants else said.name
+    words = say("wants", said.wants, tool=said.tool) if said.wants else said.name
+    return f"{said.agent}: {words}" if said.agent else words
 
 
 def answered_by(item: Item, here: str = "") -> str:

@@ -40,6 +40,15 @@ if TYPE_CHECKING:
 _FIRST_PRIVATE: Final = 3  # all code knows 0, 1 and 2
 
 
+def open_standard_descriptors() -> None:
+    """Let no file that is opened later be stdin, stdout or stderr, where one of them is closed."""
+    for descriptor in range(_FIRST_PRIVATE):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # it gets the lowest number that is free
+
+
 def claim() -> tuple[int, int]:
     """Hide stdin and stdout from all other code of this process, and from its children.
 

@@ -3,13 +3,13 @@
 Theory of operation
 -------------------
 An agent starts this program for each prompt: JSON on stdin, the decision as JSON on stdout, the
-exit status 0. The prompt becomes a call of the tool `approve` in a session of its own, over a
-connection in memory to the same server as everywhere: so its card, its check, its record and "allow
-like this" are those of every permission prompt. The response is printed where the connection sends
-it, and the person is told *sent* once it is written.
+exit status 0. The prompt is an exchange of its agent's session in the inbox (`join`), as the agent
+wrote it, and this process waits for the decision. What it prints is recorded first, and the person
+is told *sent* once it is written.
 
-Nothing is allowed but by a response that says so. Whatever goes wrong, what is safe at the event is
-printed (`Lost`), before the agent's own timeout, which lets some agents run the tool.
+Nothing is allowed but by a decision that says so. Whatever goes wrong, what is safe at the event is
+printed (`Lost`), before the agent's own timeout, which lets some agents run the tool. The limit
+counts from the start of the process, and one thread does nothing but watch it.
 """
 
 from __future__ import annotations
@@ -17,261 +17,231 @@ from __future__ import annotations
 import logging
 import os
 import time
-from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.book_file import BookFile
-from humanmcp.common.line_pipe import has_reader, write_pieces
+from humanmcp.answering.guests import ENDINGS, LATE, begin_facts, fitting_pattern
+from humanmcp.common.line_pipe import has_reader
 from humanmcp.common.own_process import StopSignals, log_to
-from humanmcp.common.settings import book_path, home_folder, make_home
-from humanmcp.hook.events import (
-    LABELS,
-    Decided,
-    HookPrompt,
-    Lost,
-    answer,
-    can_change,
-    json_object,
-    on_one_line,
-)
-from humanmcp.hook.handing_back import sessions_of
+from humanmcp.common.settings import home_folder, make_home
+from humanmcp.hook.printer import SECTION
 from humanmcp.inbox import open_inbox
-from humanmcp.inbox.attendant import Attendant
-from humanmcp.inbox.contract import SessionFacts
+from humanmcp.inbox.attendant import FALLBACK_POLL, SLOW, Attendant
+from humanmcp.inbox.contract import Answer, InboxError, Item, Key, Purpose, Reply, Tail, Waiting
+from humanmcp.inbox.inbox_session import Stamps
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.protocol.answer_book.decide import HandshakePolicy
-from humanmcp.protocol.conversation.approvals import AGENT, read_once
-from humanmcp.protocol.json.jsonrpc import as_json, member
-from humanmcp.protocol.json.tree import follow, text_at
-from humanmcp.server.memory_connection import MemoryConnection
-from humanmcp.server.serve import ParentWatch, ServerParts
-from humanmcp.server.waiting import ServeOptions
+from humanmcp.protocol.conversation.approvals import allowed
+from humanmcp.protocol.conversation.decisions import (
+    DecisionChain,
+    DecisionRecord,
+    origin_in_words,
+)
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.prompts import (
+    action_of,
+    approval_of_prompt,
+    decided_in,
+    judge,
+    note_of,
+)
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import Inbox
+    from humanmcp.hook.printer import Printer
+    from humanmcp.inbox.contract import Inbox, SessionFacts
 
 logger = logging.getLogger(__name__)
 
-SECTION: Final = "hook"
-CALL: Final = 1
-"""The id of the one call."""
-DENIED: Final = 2
-VERSION: Final = "2025-11-25"
-"""Of the protocol between the two ends of the memory: in it nobody has to ask again."""
+ALLOWED: Final = "allowed"
+"""Who decides by a pattern that a person allowed for the session."""
 
 
-def ask(prompt: HookPrompt, sink: int, limit: float, settings: Settings) -> int:
-    """Ask a person, and print to the descriptor `sink`. Returns the exit status."""
-    hook = Hook(prompt, sink, limit)
+def ask(printer: Printer, raw: bytes, text: str, settings: Settings) -> int:
+    """Ask a person about a prompt that came as these bytes. Returns the exit status."""
     try:
         home = make_home(home_folder(settings.home))
         log_to(home)
-        hook.ask(open_inbox(home, settings.inbox), _parts(home, settings, limit))
+        inbox = open_inbox(home, settings.inbox)
+        PromptWaiting(inbox, printer, raw, text).run()
     except (StopError, OSError) as error:
-        hook.lost(say(SECTION, "lost", why=sentence_of(error)))
+        printer.lost(say(SECTION, "lost", why=sentence_of(error)))
     except Exception:  # an agent must hear what is safe, whatever is wrong here
         logger.exception("this should not happen; please report it")
-        hook.lost(say(SECTION, "lost", why=say(SECTION, "fault")))
-    hook.lost(say(SECTION, "ended"))
-    return hook.status
+        printer.lost(say(SECTION, "lost", why=say(SECTION, "fault")))
+    printer.lost(say(SECTION, "ended"))
+    return printer.status
 
 
-def _parts(home: Path, settings: Settings, limit: float) -> ServerParts:
-    """Return a server that offers `approve`, and sends nothing while a person decides."""
-    book = book_path(settings.book, home)
-    options = ServeOptions(client_limit=limit, handshake=HandshakePolicy.BOOK, progress=False)
-    book_file = BookFile(book, (), must_exist=bool(settings.book), approvals=True)
-    return ServerParts(home, book_file, options)
+class PromptWaiting:
+    """One prompt in the inbox, until it is decided: an `Attended`."""
 
+    def __init__(self, inbox: Inbox, printer: Printer, raw: bytes, text: str) -> None:
+        self._inbox = inbox
+        self._printer = printer
+        self._prompt = printer.prompt
+        self._raw = raw
+        self._text = text
+        self._stamps = Stamps()
+        self._key = Key("", 0)
+        self._has_bell = False
 
-class Hook:
-    """One prompt on its way to a person and back. Prints once, to the descriptor `sink`."""
-
-    def __init__(self, prompt: HookPrompt, sink: int, limit: float) -> None:
-        self.prompt = prompt
-        self.limit = limit
-        """Seconds until the agent asks itself, or the tool is denied."""
-        self.is_over = False
-        self.status = 0
-        self._sink = sink
-
-    def ask(self, inbox: Inbox, parts: ServerParts) -> None:
-        """Let a person decide, until the limit, a signal, or the end of the agent."""
+    def run(self) -> None:
+        """Show it, and wait until it is decided, the limit, a signal, or the end of the agent."""
         attendant = Attendant()
-        attendant.attend(_AgentWatch(attendant.stop, self._sink), background=True)
         with StopSignals(lambda _number: attendant.stop()):
-            facts = SessionFacts("", "", folder=self.prompt.folder, agent=self.prompt.session)
-            connection = HookConnection(self)
-            session = parts.session(connection, inbox, facts=facts)
-            with _allowed_before(inbox, session.journal.name, self.prompt):
-                attendant.attend(session)
-                attendant.attend(_Asking(self, connection))
-                attendant.run()
+            facts = begin_facts(self._prompt, self._stamp())
+            self._inbox.join(facts)
+            self._key = self._inbox.enter(facts.name)
+            try:
+                self._wait(facts, attendant)
+            finally:
+                self._inbox.leave(self._key)
 
-    def decide(self, decided: Decided) -> bool:
-        """Print a decision. Return True if the agent has it, and does what it says."""
-        if self.is_over:
-            return False
-        if self.prompt.event is None:
-            self.is_over = True
-            if decided.behavior == "deny":  # most agents read this as a denial, and its reason
-                os.write(2, f"{decided.message}\n".encode())
-                self.status = DENIED
-            return decided.behavior != "allow"
-        try:
-            return self._print(answer(self.prompt, decided))
-        except ValueError:
-            self.lost(say(SECTION, "lost", why=say(SECTION, "unchangeable")))
-            return False
+    def _wait(self, facts: SessionFacts, attendant: Attendant) -> None:
+        """Record and show it, and wait."""
+        self._record(Direction.IN, self._raw)
+        prompt, left = self._prompt, self._printer.deadline - time.monotonic()
+        self._inbox.deliver(
+            Item(
+                self._key,
+                self._text,
+                prompt.name,
+                "",
+                "",
+                self._stamp(),
+                purpose=Purpose.PROMPT,
+                waiting=Waiting(limit=max(0.0, round(left, 1))),
+                host=prompt.host,
+            )
+        )
+        asked = approval_of_prompt(prompt, self._text)
+        if fitting_pattern(self._inbox, facts, asked) is not None:
+            reply = Reply(allowed(asked), TextForm.DECISION, by=ALLOWED, at=self._stamp())
+            self._decide(reply)
+            return
+        attendant.attend(_AgentWatch(attendant.stop, self._printer.sink), background=True)
+        attendant.attend(self)
+        attendant.run()
 
-    def lost(self, words: str) -> None:
-        """Print what is safe when nobody decided, unless something was printed."""
-        if not self.is_over:
-            self._print(answer(self.prompt, Decided("ask", words)))
+    def _stamp(self) -> str:
+        return self._stamps.at(time.time_ns() // 1_000_000)
 
-    def _print(self, text: str) -> bool:
-        self.is_over = True
-        raw = f"{text}\n".encode("utf-8", "surrogatepass") if text else b""
-        try:
-            for _written in write_pieces(self._sink, raw):
-                pass
-        except OSError:
-            return False
-        return True
-
-
-class _AgentWatch(ParentWatch):
-    """Notices the end of the agent, also behind a shell that lives on."""
-
-    def __init__(self, gone: Callable[[], object], sink: int) -> None:
-        super().__init__(gone)
-        self._sink = sink
-
-    def step(self, now: float) -> float | None:
-        if has_reader(self._sink):
-            return super().step(now)
-        self._gone()
-        return None
-
-
-class HookConnection(MemoryConnection):
-    """A connection whose response to the one call is printed as the agent wants it."""
-
-    def __init__(self, hook: Hook) -> None:
-        super().__init__()
-        self._hook = hook
-        self._taken: list[tuple[int, bool]] = []
-
-    def send(
-        self, line: bytes, *, related_to: int = 0, deliberate: bool = False, receipt: int = 0
-    ) -> None:
-        """Print the decision in a response to the call."""
-        super().send(line, related_to=related_to, deliberate=deliberate)
-        decided = decided_in(line.decode("utf-8", "replace"), self._hook.prompt.input)
-        is_taken = decided is None or self._hook.decide(decided)
-        if receipt:
-            self._taken.append((receipt, is_taken))
-
-    def send_raw(self, content: bytes) -> None:
-        """Nothing: what was not checked decides nothing."""
-
-    def receipts(self) -> Iterator[tuple[int, bool]]:
-        """Yield True for a decision that was printed."""
-        while self._taken:
-            yield self._taken.pop(0)
-
-
-def decided_in(line: str, given: str) -> Decided | None:
-    """Return what a response decides about the input `given`; None for any other message.
-
-    What cannot be read asks the agent to decide itself.
-    """
-    response, problem = read_once(line)
-    if problem or follow(response, "id") != CALL or text_at(response, "method"):
-        return None
-    content = text_at(response, "result", "content", 0, "text")
-    body, problem = read_once(content) if content else (None, "none")
-    behavior, words = text_at(body, "behavior"), text_at(body, "message")
-    changed = member(content, "updatedInput") if behavior == "allow" else None
-    if problem or behavior not in ("allow", "deny") or changed in ("null", ""):
-        return Decided("ask", words)
-    return Decided(behavior, words, "" if changed in (None, given) else changed or "")
-
-
-class _Asking:
-    """The agent's side of the connection: an `Attended`."""
-
-    def __init__(self, hook: Hook, connection: HookConnection) -> None:
-        self._hook = hook
-        self._connection = connection
-        self._until = time.monotonic() + hook.limit
+    # -- waiting ----------------------------------------------------------------------------------
 
     def begin_steps(self, wake: Callable[[], object]) -> None:
-        """Shake hands, and send the call."""
-        self._connection.on_line = wake
-        for line in _lines(self._hook.prompt):
-            self._connection.say(line.encode("utf-8", "surrogatepass"))
+        bell = self._inbox.bell(*self._key)
+        self._has_bell = bell is not None
+        if bell is not None:
+            bell.listen(wake)
 
     def step(self, now: float) -> float | None:
-        """Hang up when it is decided, or when it is too late to decide."""
-        if not self._hook.is_over and now < self._until:
-            return self._until
-        if not self._hook.is_over:
-            reason = say(SECTION, "too late", seconds=round(self._hook.limit))
-            self._hook.lost(reason)
-            params = {"requestId": CALL, "reason": reason}
-            self._connection.say(_message("notifications/cancelled", as_json(params)).encode())
-        self._connection.hang_up()
+        """Take a decision that came, or give up when it is too late."""
+        if now >= self._printer.deadline:
+            self._give_up()
+            return None
+        try:
+            for key, reply in self._inbox.take_replies(self._key.session):
+                if key == self._key and self._decide(reply):
+                    return None
+        except InboxError as error:
+            logger.warning("the inbox cannot be read: %s", error)
+        return min(self._printer.deadline, now + (SLOW if self._has_bell else FALLBACK_POLL))
+
+    def leave(self) -> None:
+        """Do nothing: `run` leaves."""
+
+    def _give_up(self) -> None:
+        words = self._printer.too_late
+        self._printer.lost(words)
+        self._keep(partial(self._record, Direction.OUT, self._printer.safe(words).encode()))
+        self._keep(
+            partial(self._inbox.close, self._key, ExchangeState.CANCELLED, None, reason=LATE)
+        )
+
+    # -- deciding ---------------------------------------------------------------------------------
+
+    def _decide(self, reply: Reply) -> bool:
+        """Print the decision of a reply. Return True unless it goes back to the person."""
+        verdict = judge(self._prompt, reply.text, reply.form)
+        decided = decided_in(self._prompt, reply.text)
+        if verdict.line is None or decided is None:
+            self._inbox.refuse(self._key, verdict.diagnostics)
+            return False
+        action = reply.by if reply.by in ENDINGS else action_of(self._prompt, decided)
+        said = verdict.line
+        self._keep(partial(self._record, Direction.OUT, said.encode(), reply, action))
+        words = decided.message if decided.behavior == "deny" else ""
+        if self._printer.print(said, words):
+            ending = Answer(said, reply.by, self._stamp(), action=action)
+            self._keep(partial(self._inbox.close, self._key, ExchangeState.ANSWERED, ending))
+        return True
+
+    def _record(
+        self, direction: Direction, raw: bytes, reply: Reply | None = None, action: str = ""
+    ) -> None:
+        """Add what came or goes out to the transcript, with the record of the decision."""
+        note, by = note_of(self._prompt), "" if reply is None else reply.by
+        frame = Frame(0, self._stamp(), direction, raw, self._key.number, by=by, note=note)
+
+        def write(tail: Tail) -> tuple[Sequence[Frame], Tail]:
+            own = frame._replace(seq=tail.seq + 1)
+            if reply is None:
+                return (own,), tail._replace(seq=own.seq)
+            chain = DecisionChain(tail.decisions, tail.last_decision)
+            record = chain.add(self._decision(reply, action, raw.decode()))
+            after = Tail(own.seq, chain.number, chain.last)
+            return (own._replace(decision=record),), after
+
+        self._inbox.share(self._key.session, write)
+
+    def _decision(self, reply: Reply, action: str, said: str) -> DecisionRecord:
+        return DecisionRecord(
+            *self._key,
+            self._prompt.name,
+            self._text,
+            said,
+            by=reply.by,
+            who=reply.who,
+            device=reply.device,
+            where=origin_in_words(reply.by, reply.device),
+            action=action,
+            shown=reply.shown,
+            shown_at=reply.shown_at,
+            sent_at=reply.at,
+            taken_at=self._stamp(),
+            agent=str(self._prompt),
+        )
+
+    @staticmethod
+    def _keep(write: Callable[[], object]) -> None:
+        """Write down; trouble with the disk keeps no decision back."""
+        try:
+            write()
+        except InboxError as error:
+            logger.warning("not kept: %s", error)
+
+
+class _AgentWatch:
+    """Notices the end of the agent, also behind a shell that lives on: an `Attended`."""
+
+    def __init__(self, gone: Callable[[], object], sink: int) -> None:
+        self._gone = gone
+        self._sink = sink
+        self._parent = os.getppid()
+
+    def begin_steps(self, wake: Callable[[], object]) -> None:
+        """Do nothing: nothing wakes it."""
+
+    def step(self, now: float) -> float | None:
+        if os.getppid() == self._parent and has_reader(self._sink):
+            return now + SLOW
+        self._gone()
         return None
 
     def leave(self) -> None:
         """Do nothing."""
-
-
-def _lines(prompt: HookPrompt) -> Iterator[str]:
-    """Yield the messages of the agent: the handshake, and the call."""
-    known = prompt.event
-    agent = known.agent if known is not None else ""
-    client = {"name": LABELS.get(agent, say(SECTION, "unknown")), "version": ""}
-    params = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client}
-    yield _message("initialize", as_json(params), number=0)
-    yield _message("notifications/initialized")
-    about = {"event": prompt.name, "session": prompt.session, "mode": prompt.mode}
-    if known is not None:
-        lost = "deny" if known.lost is Lost.DENY else "ask"
-        about |= {"lost": lost, "locks": "locks" if known.locks else ""}
-    meta = {AGENT: {**about, "folder": prompt.folder, "changes": can_change(prompt)}}
-    arguments = {"tool_name": as_json(prompt.tool), "input": _as_json_line(prompt.input)}
-    called = {"name": '"approve"', "arguments": json_object(arguments), "_meta": as_json(meta)}
-    yield _message("tools/call", json_object(called), number=CALL)
-
-
-def _message(method: str, params: str = "{}", number: int | None = None) -> str:
-    parts = {"jsonrpc": '"2.0"'} | ({} if number is None else {"id": str(number)})
-    return json_object({**parts, "method": as_json(method), "params": params})
-
-
-def _as_json_line(text: str) -> str:
-    """Return an input as it is; of an unknown shape on one line, and as a text if it is no JSON."""
-    return as_json(text) if read_once(text)[1] == "shape" else on_one_line(text)
-
-
-@contextmanager
-def _allowed_before(inbox: Inbox, own: str, prompt: HookPrompt) -> Iterator[None]:
-    """Let a prompt know what a person allowed for its agent's session, and the next ones, too.
-
-    Each prompt has a session of its own here; the patterns are kept with the agent's first one.
-    """
-    first = next(reversed([one.name for one in sessions_of(inbox, prompt)]), own)
-    before = tuple(inbox.holds(first))
-    inbox.hold(own, before)
-    yield
-    after = tuple(inbox.holds(own))
-    if after != before:
-        kept = [one for one in inbox.holds(first) if one in after or one not in before]
-        inbox.hold(first, tuple(dict.fromkeys((*kept, *after))))

@@ -1,26 +1,33 @@
 """`humanmcp hook`: what an agent starts for a permission prompt, and for each tool that has run.
 
-JSON on stdin; the decision as JSON on stdout, and the exit status 0. A prompt needs the server
-(`asking.py`). A tool that has run does not, and there are many more of them.
+JSON on stdin; the decision as JSON on stdout, and the exit status 0. There are many more tools that
+have run than prompts (`asking.py`).
 """
 
 from __future__ import annotations
 
+import math
+import os
+import time
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.own_process import claim, log_to
 from humanmcp.common.settings import add_flags, home_folder, make_home
-from humanmcp.hook.events import ENDED, LABELS, OVER, read_prompt
-from humanmcp.hook.handing_back import hand_back
+from humanmcp.hook.printer import SECTION, Printer
 from humanmcp.inbox import open_inbox
+from humanmcp.inbox.inbox_session import Stamps
+from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.protocol.conversation.prompts import ENDED, LABELS, OVER, read_prompt
+from humanmcp.protocol.json.jsonrpc import as_json
+from humanmcp.protocol.json.undecoded import BEGINNING
 
 if TYPE_CHECKING:
     import argparse
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.hook.events import HookPrompt
+    from humanmcp.protocol.conversation.prompts import AgentPrompt
 
 LARGEST: Final = 64 * 1024 * 1024
 """The bytes of stdin that are read; more is no prompt that a person could look through."""
@@ -29,30 +36,66 @@ DEFAULT_LIMIT: Final = 590
 CANNOT_HAND_BACK: Final = 1
 
 
+def seconds(text: str) -> float:
+    """Read a limit.
+
+    Raises:
+        ValueError: it is no time that passes.
+    """
+    found = float(text)
+    if not (math.isfinite(found) and found >= 0):
+        raise ValueError(text)
+    return found
+
+
 def add_arguments(parser: Parser) -> None:
     flag = parser.flags("hook", "help ")
     flag("--host", choices=tuple(LABELS), metavar="HOST", default="")
     flag("--event", metavar="EVENT", default="")
-    flag("--limit", type=float, metavar="SECONDS", default=DEFAULT_LIMIT)
+    flag("--limit", type=seconds, metavar="SECONDS", default=DEFAULT_LIMIT)
     add_flags(parser, "home", "inbox", "book", "notify", "lang")
+
+
+def cannot_start(arguments: argparse.Namespace, error: StopError) -> int:
+    """Print what is safe where the settings cannot be read. Returns the exit status."""
+    printer = _printer(arguments, 1)
+    printer.lost(say(SECTION, "lost", why=error.sentence()))
+    return printer.status
+
+
+def _printer(arguments: argparse.Namespace, sink: int) -> Printer:
+    """Return what knows the agent by the command line alone, as long as nothing was read."""
+    deadline = time.monotonic() - time.process_time() + arguments.limit
+    unread = read_prompt("", arguments.host, arguments.event)
+    return Printer(unread, sink, deadline, arguments.limit)
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Ask a person about the prompt on stdin. Returns the exit status."""
-    source, sink = claim()
-    prompt = read_prompt(_read(source), arguments.host, arguments.event)
-    if prompt.name in OVER | ENDED:
-        return _hand_back(prompt, settings)
     from humanmcp.hook.asking import ask  # noqa: PLC0415 - a tool that has run does not pay for it
 
-    return ask(prompt, sink, arguments.limit, settings)
+    source, sink = claim()
+    printer = _printer(arguments, sink)
+    printer.watch_limit()
+    raw, text = _read(source)
+    printer.prompt = read_prompt(text, arguments.host, arguments.event)
+    if printer.prompt.name in OVER | ENDED:
+        return _note(printer.prompt, sink, settings)
+    return ask(printer, raw, text, settings)
 
 
-def _hand_back(prompt: HookPrompt, settings: Settings) -> int:
+def _note(event: AgentPrompt, sink: int, settings: Settings) -> int:
+    """Take into account that a tool has run, or that a turn has ended."""
+    from humanmcp.answering.guests import note_event  # noqa: PLC0415 - as above
+
     try:
         home = make_home(home_folder(settings.home))
         log_to(home)
-        hand_back(open_inbox(home, settings.inbox), prompt)
+        at = Stamps().at(time.time_ns() // 1_000_000)
+        note = note_event(open_inbox(home, settings.inbox), event, at)
+        if note:
+            said = {"hookEventName": event.name, "additionalContext": note}
+            os.write(sink, as_json({"hookSpecificOutput": said}).encode("utf-8", "surrogatepass"))
     except (StopError, OSError) as error:
         from humanmcp.common.terminal import to_stderr  # noqa: PLC0415 - seldom wanted
 
@@ -61,7 +104,12 @@ def _hand_back(prompt: HookPrompt, settings: Settings) -> int:
     return 0
 
 
-def _read(source: int) -> str:
-    """Return what came on stdin, up to the largest prompt."""
+def _read(source: int) -> tuple[bytes, str]:
+    """Return what came on stdin, and as text: one that no agent wrote so is no prompt either."""
     with open(source, "rb", closefd=False) as stream:
-        return stream.read(LARGEST).decode("utf-8", "replace")
+        raw = stream.read(LARGEST)
+        is_whole = not stream.read(1)
+    text = raw.decode("utf-8", "replace")
+    if not is_whole:
+        return raw, text[:BEGINNING]
+    return raw, text if text.encode("utf-8", "replace") == raw else f"\ufffd{text}"

@@ -23,6 +23,9 @@ The promises
 9. Every session that is listed has a letter. It never changes, and two sessions never share one.
 10. Who waits need not look all the time: after `send`, `save`, `say` and `hold` the session's
    bell rings. A ring may be lost with a crash, so a slow look stays the safety net.
+11. A guest's session (`join`) belongs to no process: each exchange in it belongs to the one that
+   `enter`ed it, under a number that never comes again, and is abandoned for every reader when that
+   process has died. Their lines are one transcript, and their decisions one chain.
 """
 
 from __future__ import annotations
@@ -59,6 +62,8 @@ class RoleTraits(NamedTuple):
     """A person may send a message that answers none."""
     holds: bool = False
     """Messages on their way are held for a person."""
+    is_guest: bool = False
+    """An agent sends its permission prompts, each by a process of its own (`join`)."""
 
 
 class Role(enum.StrEnum):
@@ -69,6 +74,8 @@ class Role(enum.StrEnum):
     CLIENT = "client"
     MODEL = "model"
     HOST = "host"
+    AGENT = "agent"
+    """An agent asks, and a person decides: no message of MCP (`Purpose.PROMPT`)."""
     READER = "reader"
     """Nobody's: a recording from elsewhere, to be read."""
 
@@ -83,6 +90,7 @@ _TRAITS: Final = {
     Role.CLIENT: RoleTraits(("you", "server"), calls=True, speaks_first=True),
     Role.MODEL: RoleTraits(("host", "you")),
     Role.HOST: RoleTraits(("humanmcp", "you")),
+    Role.AGENT: RoleTraits(("agent", "you"), is_guest=True),
     Role.READER: RoleTraits(("client", "server")),
 }
 
@@ -155,7 +163,7 @@ class SessionFacts(NamedTuple):
     folder: str = ""
     """The folder in which its client started it, usually that of the project; "" if unknown."""
     agent: str = ""
-    """The agent's own name of its session, whose prompts are a session each here; "" elsewhere."""
+    """The agent's own name of a guest's session; "" elsewhere, and where the agent names none."""
 
     @property
     def is_open(self) -> bool:
@@ -168,7 +176,7 @@ class SessionFacts(NamedTuple):
 
         What a person allows for the session would then be allowed to another client.
         """
-        return not self.http.visitor
+        return bool(self.agent) if self.role.traits.is_guest else not self.http.visitor
 
     def comes_back(self, at: str) -> bool:
         """Return True if its client comes back to where a process listens at."""
@@ -188,6 +196,8 @@ class Purpose(enum.StrEnum):
     """Answer a request in the place of the one it was sent to."""
     HELD = "pass"
     """A tap holds this message: let it go, change it, drop it, or answer it (`Action`)."""
+    PROMPT = "prompt"
+    """Decide a permission prompt, whose line is what the agent wrote."""
 
 
 class Action(enum.StrEnum):
@@ -391,7 +401,12 @@ class Answer(NamedTuple):
     deliberate: bool = False
     """It was sent although the check found errors in it."""
     fetched: str = ""
-    """When the client came for the answer to a parked call; "" as long as it has not."""
+    """When the client came for the answer to a parked call, or when what became of a decision was
+    seen (`became`); "" as long as it has not."""
+    action: str = ""
+    """What was decided about a prompt (`DecisionRecord.action`); "" for any other answer."""
+    became: str = ""
+    """What was seen of a decision: "ran", the tool ran; "ended", the turn ended without it."""
 
 
 class HeldFacts(NamedTuple):
@@ -434,6 +449,8 @@ class Item(NamedTuple):
     headers: tuple[Diagnostic, ...] = ()
     """What is wrong with what came beside the line, in the headers of HTTP."""
     held: HeldFacts = HeldFacts()
+    host: str = ""
+    """The agent that sent a prompt (`Purpose.PROMPT`), whose `method` is the event."""
 
     @property
     def is_paused(self) -> bool:
@@ -528,6 +545,14 @@ _ADVISED: Final = frozenset(
 """The troubles of a disk that have an advice of their own."""
 
 
+class Tail(NamedTuple):
+    """The end of a shared transcript: its last frame, and its chain of decisions."""
+
+    seq: int = 0
+    decisions: int = 0
+    last_decision: str = ""
+
+
 class Doorbell(Protocol):
     """Rings in the process that began a session when something was sent to it."""
 
@@ -560,6 +585,9 @@ class SharedInbox(Protocol):
 
     def hold(self, session: str, patterns: Sequence[str]) -> None:
         """Replace the patterns of messages to hold and of allowed calls."""
+
+    def change_holds(self, session: str, change: Callable[[Sequence[str]], Sequence[str]]) -> None:
+        """Replace these patterns by what `change` makes of them, one change after the other."""
 
     def handshake_is_by_hand(self) -> bool:
         """Return True if people answer the handshake of every session themselves."""
@@ -648,11 +676,30 @@ class ServerInbox(SharedInbox, Protocol):
     def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
         """Replace the request (a client repeated it under a new id) and how long it may wait."""
 
+    def join(self, facts: SessionFacts) -> None:
+        """Be a part of a guest's session, which is begun with these facts if it is not there."""
+
+    def enter(self, session: str) -> Key:
+        """Return the name of a new exchange of a guest, which this process owns from now on."""
+
+    def share(self, session: str, write: Callable[[Tail], tuple[Sequence[Frame], Tail]]) -> None:
+        """Append what `write` makes after the end of a guest's transcript, one after the other.
+
+        Raises:
+            StoreError: it could not be kept. The transcript is as it was before.
+        """
+
+    def leave(self, key: Key) -> None:
+        """Own an exchange of a guest no more: if it is still pending, it is abandoned."""
+
     def folder(self, session: str) -> Path:
         """Return the folder on this machine for the text files of a session."""
 
-    def bell(self, session: str) -> Doorbell | None:
-        """Return the bell of a session of this process; None where it must look by itself."""
+    def bell(self, session: str, number: int = 0) -> Doorbell | None:
+        """Return the bell of a session of this process, or of its exchange of a guest's session.
+
+        None where it must look by itself.
+        """
 
     def take_replies(self, session: str) -> Sequence[tuple[Key, Reply]]:
         """Return the replies that were sent since the last call, oldest first."""
@@ -674,8 +721,11 @@ class ServerInbox(SharedInbox, Protocol):
     def take_parked(self, key: Key) -> Reply | None:
         """Take the reply to a parked call of a session that is over; None while there is none."""
 
-    def fetched(self, key: Key, at: str) -> None:
-        """Note when the client came for the answer to a parked call, the first time."""
+    def fetched(self, key: Key, at: str, became: str = "") -> None:
+        """Note when the client came for the answer to a parked call, the first time.
+
+        Or what was seen to become of a decision. Any process may do so.
+        """
 
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
         """Return the outgoing messages of people, as (ticket, text), each until it is settled."""
@@ -710,8 +760,10 @@ class DeskInbox(SharedInbox, Protocol):
     def probes(self) -> Sequence[SessionFacts]:
         """List the open sessions that received only `server/discover` so far."""
 
-    def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
-        """List the exchanges of a session in one state, oldest first."""
+    def items(
+        self, session: str, state: ExchangeState = ExchangeState.PENDING, most: int = 0
+    ) -> Sequence[Item]:
+        """List the exchanges of a session in one state, oldest first; the last ones if `most`."""
 
     def change_draft(self, key: Key, change: Callable[[Draft | None], Draft]) -> None:
         """Replace the draft by what `change` makes of it, and lose none that is saved meanwhile.

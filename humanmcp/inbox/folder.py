@@ -19,13 +19,15 @@ from humanmcp.inbox.atomic import discard, keeping, replace_file, sweep_temporar
 from humanmcp.inbox.bell import Bell, ring
 from humanmcp.inbox.contract import (
     InboxError,
+    Key,
     Life,
     NotHeldError,
     OutgoingResult,
+    Purpose,
     UnknownItemError,
 )
 from humanmcp.inbox.letters import Letters, rank_of
-from humanmcp.inbox.life_lock import LifeLock
+from humanmcp.inbox.life_lock import LifeLock, is_held, turn
 from humanmcp.inbox.outbox import Outbox
 from humanmcp.inbox.reply_reader import ReplyReader
 from humanmcp.inbox.session_folder import SessionFolder, read_record
@@ -41,12 +43,13 @@ if TYPE_CHECKING:
         Answer,
         Draft,
         Item,
-        Key,
         Reply,
         SessionFacts,
+        Tail,
         Waiting,
         Writer,
     )
+    from humanmcp.inbox.guest_folder import Entered, GuestFolder
     from humanmcp.inbox.shelves import ItemCache, RecordCache, SessionCache
     from humanmcp.inbox.watch import Watch
     from humanmcp.protocol.conversation.transcript import Frame
@@ -87,6 +90,8 @@ class FolderInbox:
             self._make_folders()
         self._check_format()
         self._own: dict[str, _Owned] = {}
+        self._guests: dict[str, GuestFolder] = {}
+        self._entered: dict[Key, Entered] = {}
         self._polls: dict[str, ReplyReader] = {}
         self._outboxes: dict[str, Outbox] = {}
         self._letters = Letters(home)
@@ -260,7 +265,7 @@ class FolderInbox:
         self._owned(session).transcript.append(*frames, durable=durable)
 
     def deliver(self, item: Item) -> None:
-        owned = self._owned(item.key.session)
+        owned = self._entered.get(item.key) or self._owned(item.key.session)
         if item.key.number < 1:
             raise ValueError(item.key)
         with keeping("item", number=item.key.number):
@@ -279,12 +284,47 @@ class FolderInbox:
             except FileNotFoundError:
                 folder.locate(key.number)
 
-    def bell(self, session: str) -> Bell | None:
+    def bell(self, session: str, number: int = 0) -> Bell | None:
         """Return what rings when a desk has sent something; None where nothing does."""
-        return self._owned(session).bell
+        entered = self._entered.get(Key(session, number))
+        return (entered or self._owned(session)).bell
 
-    def _ring(self, session: str) -> None:
-        ring(self._folder(session).path / records.BELL)
+    def _ring(self, session: str, number: int = 0) -> None:
+        path = self._folder(session).path
+        ring(path / records.BELL)
+        ring(path / records.PROMPT_BELL.format(number))
+
+    # -- a guest's session ----------------------------------------------------------------------
+
+    def join(self, facts: SessionFacts) -> None:
+        with keeping("new session"):
+            self._make_folders()
+            if not records.is_session_name(facts.name):
+                raise ValueError(facts.name)
+            from humanmcp.inbox.guest_folder import GuestFolder  # noqa: PLC0415 - no server does it
+
+            guest = GuestFolder(SessionFolder(facts.name, self._path / facts.name))
+            guest.begin(facts, self._letters.give)
+        self._guests[facts.name] = guest
+        self._polls.setdefault(facts.name, ReplyReader(guest.folder, own=True))
+
+    def enter(self, session: str) -> Key:
+        with keeping("new session"):
+            key, self._entered[key] = self._guests[session].enter()
+        return key
+
+    def share(self, session: str, write: Callable[[Tail], tuple[Sequence[Frame], Tail]]) -> None:
+        from humanmcp.inbox.guest_folder import GuestFolder  # noqa: PLC0415 - as above
+
+        with keeping("session", session=session):
+            GuestFolder(self._folder(session)).share(write)
+
+    def leave(self, key: Key) -> None:
+        entered = self._entered.pop(key, None)
+        if entered is not None:
+            with suppress(InboxError):
+                self.close(key, ExchangeState.ABANDONED)
+            entered.leave()
 
     def take_replies(self, session: str) -> Sequence[tuple[Key, Reply]]:
         return self._polls_of(session).replies()
@@ -323,9 +363,9 @@ class FolderInbox:
         found = self._polls_of(key.session).replies(key.number)
         return found[0][1] if found else None
 
-    def fetched(self, key: Key, at: str) -> None:
+    def fetched(self, key: Key, at: str, became: str = "") -> None:
         with keeping("end", number=key.number):
-            self._folder(key.session).fetched(key.number, at)
+            self._folder(key.session).fetched(key.number, at, became)
 
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
         return self._outbox(session).outgoing()
@@ -446,11 +486,32 @@ class FolderInbox:
     def negotiated(self, session: str) -> NegotiatedState:
         return self._sessions.negotiated(self._folder(session).name)
 
-    def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
-        return list(self._items.items(self._folder(session), state))
+    def items(
+        self, session: str, state: ExchangeState = ExchangeState.PENDING, most: int = 0
+    ) -> Sequence[Item]:
+        folder = self._folder(session)
+        found = list(self._items.items(folder, state, most))
+        if state is ExchangeState.PENDING:
+            return [one for one in found if not self._is_left(folder, one)]
+        if state is ExchangeState.ABANDONED:
+            left = self._items.items(folder, ExchangeState.PENDING)
+            found += [one._replace(state=state) for one in left if self._is_left(folder, one)]
+            found.sort(key=lambda one: one.key.number)
+        return found
 
     def item(self, key: Key) -> Item:
-        return self._items.item(self._folder(key.session), key.number)
+        folder = self._folder(key.session)
+        found = self._items.item(folder, key.number)
+        if found.state is ExchangeState.PENDING and self._is_left(folder, found):
+            found = self._items.item(folder, key.number)  # it may have been closed meanwhile
+            if found.state is ExchangeState.PENDING:
+                return found._replace(state=ExchangeState.ABANDONED)
+        return found
+
+    def _is_left(self, folder: SessionFolder, item: Item) -> bool:
+        """Return True for a prompt whose process is gone."""
+        lock = folder.path / records.ENTERED / records.exchange_name(item.key.number)
+        return item.purpose is Purpose.PROMPT and not is_held(lock)
 
     def save(self, key: Key, draft: Draft) -> None:
         with keeping("draft", number=key.number):
@@ -469,7 +530,7 @@ class FolderInbox:
     def send(self, key: Key, reply: Reply) -> None:
         with keeping("reply", number=key.number):
             self._folder(key.session).send(key.number, reply)
-        self._ring(key.session)
+        self._ring(*key)
 
     def note_writer(self, key: Key, writer: Writer) -> None:
         self._folder(key.session)
@@ -487,6 +548,10 @@ class FolderInbox:
             ticket = self._outbox(session).submit(reply)
         self._ring(session)
         return ticket
+
+    def change_holds(self, session: str, change: Callable[[Sequence[str]], Sequence[str]]) -> None:
+        with keeping("holds", session=session), turn(self._folder(session).path / records.TURN):
+            self.hold(session, change(self.holds(session)))
 
     def hold(self, session: str, patterns: Sequence[str]) -> None:
         folder = self._folder(session)

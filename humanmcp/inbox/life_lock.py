@@ -6,11 +6,13 @@ import errno
 import os
 import sys
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.atomic import open_private
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
@@ -121,6 +123,32 @@ def is_held(path: Path) -> bool | None:
         return False
     finally:
         os.close(descriptor)
+
+
+TURN_WITHIN: Final = 2.0
+"""Seconds to wait for one's turn: another process may have been suspended in its own."""
+
+
+@contextmanager
+def turn(path: Path) -> Iterator[None]:
+    """Hold a lock for a moment: what several processes change is changed in turn.
+
+    Raises:
+        OSError: another one has held it for too long, or it cannot be made.
+    """
+    end = time.monotonic() + TURN_WITHIN
+    while True:
+        try:
+            lock = LifeLock.take(path)
+            break
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES) or time.monotonic() > end:
+                raise
+            time.sleep(_LOOK_LASTS)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _let_go_in_child() -> None:

@@ -75,6 +75,13 @@ STATUS_TEXT: Final = "status.txt"
 SENT: Final = "sent"
 """The texts of `out.txt` that were sent."""
 OUTBOX: Final = "outbox"
+TURN: Final = "turn.lock"
+"""Held for a moment by the process that changes what several share."""
+ENTERED: Final = "entered"
+"""A lock for each prompt of an agent, held by its process while it waits."""
+NUMBER: Final = "number.json"
+"""The last number that was given to a prompt of an agent."""
+PROMPT_BELL: Final = "bell-{:04d}"
 HOLDS: Final = "holds.json"
 PENDING: Final = ExchangeState.PENDING.value
 STATES: Final = tuple(state.value for state in ExchangeState)
@@ -288,7 +295,7 @@ def read_letter(record: Record) -> str:
 
 # -- exchanges --------------------------------------------------------------------------------
 
-_REQUEST: Final = ("line", "method", "id", "protocol_version", "arrived", "purpose")
+_REQUEST: Final = ("line", "method", "id", "protocol_version", "arrived", "purpose", "host")
 _HELD: Final = ("way", "asked")
 """The fields of an item that `request.json` holds, and those of `HeldFacts`.
 

@@ -182,12 +182,12 @@ class SessionFolder:
         if signature(target / records.REPLY) not in (None, taken):
             self._keep_untaken(target)
 
-    def fetched(self, number: int, at: str) -> None:
+    def fetched(self, number: int, at: str, became: str) -> None:
         """Note in the ending of an exchange when its client came for the answer."""
         path = self.at(ExchangeState.ANSWERED, number) / records.ANSWER
         record = records.decode(read_file(path))
         if not record.get("fetched"):
-            self._replace(path, {**record, "fetched": at})
+            self._replace(path, {**record, "fetched": at, "became": became})
 
     def _keep_untaken(self, path: Path) -> None:
         """Turn a reply that came too late into a draft."""

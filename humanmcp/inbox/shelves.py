@@ -77,6 +77,8 @@ class SessionCache:
     def facts(self, name: str) -> SessionFacts | None:
         """Return the facts of a session; None if its record cannot be read."""
         facts = self._read(name)
+        if facts is not None and facts.role.traits.is_guest:
+            return facts._replace(life=Life.OPEN if self._is_asking(name) else Life.CLOSED)
         if facts is None or facts.life is not Life.OPEN:
             return facts
         if self._gone.get(name) is not facts:
@@ -94,6 +96,13 @@ class SessionCache:
             if held is False:
                 self._gone[name] = facts
         return facts._replace(life=Life.GONE)
+
+    def _is_asking(self, name: str) -> bool:
+        """Return True while a prompt of a guest waits."""
+        path = self._path / name
+        with suppress(OSError), os.scandir(path / records.PENDING) as entries:
+            return any(is_held(path / records.ENTERED / entry.name) for entry in entries)
+        return False
 
     def _read(self, name: str) -> SessionFacts | None:
         path = self._path / name / records.SESSION
@@ -126,9 +135,9 @@ class ItemCache:
             raise UnknownItemError(f"{folder.name}/{number}")
         return found
 
-    def items(self, folder: SessionFolder, state: ExchangeState) -> Iterator[Item]:
+    def items(self, folder: SessionFolder, state: ExchangeState, most: int = 0) -> Iterator[Item]:
         """Yield the exchanges in one state, oldest first. One that moves meanwhile is left out."""
-        for number in folder.numbers(state):
+        for number in folder.numbers(state)[-most:]:
             found: Item | None = None
             try:
                 found = self._item(Key(folder.name, number), state, folder.at(state, number))

@@ -284,8 +284,16 @@ class _Snapshotter:
         return _Snapshot(
             tuple(signature(path / file) for file in files),
             self._lives(name),
-            _folders(path / records.PENDING),
+            self._exchanges(name),
         )
+
+    def _exchanges(self, name: str) -> frozenset[tuple[str, Signature]]:
+        """Return what waits; the prompts of an agent as long as their processes live."""
+        path = self._path / name
+        found = _folders(path / records.PENDING)
+        if not found or not (path / records.ENTERED).is_dir():
+            return found
+        return frozenset(one for one in found if is_held(path / records.ENTERED / one[0]))
 
     def _lives(self, name: str) -> bool:
         """Return True if its process lives. A process that died changes no file."""
@@ -293,6 +301,8 @@ class _Snapshotter:
         if record is not None and self._dead.get(name) == record:
             return False
         held = is_held(self._path / name / records.LOCK)
+        if held is None and (self._path / name / records.ENTERED).is_dir():  # a guest's session
+            return bool(self._exchanges(name))
         # Whoever takes the lock writes the record anew, then or later. A lock that is missing may
         # come back: its folder was moved away.
         if held is False and record is not None:

@@ -15,7 +15,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, NotHeldError, Order, Reply
 from humanmcp.inbox.inbox_session import InboxSession, Stamps
-from humanmcp.protocol.conversation.approvals import action_of, agent_of
+from humanmcp.protocol.conversation.approvals import action_of
 from humanmcp.protocol.conversation.decisions import DecisionRecord
 from humanmcp.protocol.conversation.exchange import ExchangeState, kind_of_tool
 from humanmcp.protocol.conversation.transcript import (
@@ -131,11 +131,7 @@ class Journal(InboxSession):
         reply = Reply("", by=author, at=self.clock.stamp()) if isinstance(author, str) else author
         own = answered.own
         action = action_of(exchange, own, tools, deliberate=answered.deliberate)
-        prompt = agent_of(exchange.request.body)
-        agent = "" if prompt is None else f"{negotiated.client_name}: {prompt}"
-        decision = DecisionRecord(
-            *key, exchange.method, exchange.request.raw, own, action=action, agent=agent
-        )
+        decision = DecisionRecord(*key, exchange.method, exchange.request.raw, own, action=action)
         return self.decided(decision, reply)
 
     def write_answer(  # noqa: PLR0913 - an answer, and who gave it

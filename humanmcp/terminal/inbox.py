@@ -308,7 +308,7 @@ def outlook(opened: OpenExchange, moment: datetime) -> list[tuple[str, bool]]:
     """
     passed = waited(opened.item, moment)
     found = [(standing_sentence(opened), False)]
-    agent = opened.agent
+    agent = opened.prompt
     for code, at in prospects(opened.item, passed, agent):
         left = 0.0 if at is None else at - passed
         soon = at is not None and code != "status open" and left < SOON

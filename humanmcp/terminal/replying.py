@@ -331,7 +331,8 @@ def ask(
         return _ask_each(answering, approval, key, line)
     while True:
         print_card(answering.opened, whole=whole)
-        codes = ("keys", "keys agent") if approval.agent is not None else ("keys",)
+        can_ask_itself = approvals.can_hand_back(answering.opened)
+        codes = ("keys", "keys agent") if can_ask_itself else ("keys",)
         to_stdout(Painted(" · ".join(say(approvals.SECTION, one) for one in codes), "dim"))
         pressed = key().lower()
         try:

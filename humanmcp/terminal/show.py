@@ -139,19 +139,18 @@ def _print(opened: OpenExchange, name: str) -> None:
     version = one_line(item.protocol_version) or say(SECTION, "no version")
     to_stdout(
         Painted(f"{name}  {request_in_short(item)}", "bold"),
-        Painted(f"  · id {item.id} · {version}", "dim"),
+        Painted("" if opened.prompt is not None else f"  · id {item.id} · {version}", "dim"),
     )
     _show_sender(opened)
     for sentence, is_soon in outlook(opened, utc_now()):
         to_stdout(Painted(sentence, "yellow" if is_soon else "dim"))
-    is_agents = opened.agent is not None  # nothing makes a hook wait longer
+    is_agents = opened.prompt is not None  # nothing makes a hook wait longer
     if item.state is ExchangeState.PENDING and not is_agents and kept_waiting(item):
         to_stdout(Painted(kept_waiting(item), "dim"))
     to_stdout("")
     _explain(opened, card)
     if item.state is ExchangeState.PENDING:
         to_stdout("  ", Painted(say(SECTION, "silence"), "bold"), " ", card.silence)
-    to_stdout("  ", Painted(card.page, "dim"))
     text = item.line if isinstance(opened.message, Malformed) else pretty(item.line)
     _section(say(SECTION, "message"), text)
     parked = item.waiting.parked
@@ -182,9 +181,10 @@ def _explain(opened: OpenExchange, card: Card) -> None:
     for told in told_of(opened.asked):
         to_stdout("  ", Painted(one_line(told), "yellow"))
     to_stdout(Painted(card.title, "bold" if opened.inquiry is None else "dim"))
-    for sentence in (card.what, card.note, card.sender):
-        if sentence:
-            to_stdout("  " + sentence)
+    for sentence in filter(None, (card.what, card.note, card.sender)):
+        to_stdout("  " + sentence)
+    if card.page:
+        to_stdout("  ", Painted(card.page, "dim"))
 
 
 def _ask(inquiry: AskedQuestion) -> None:
@@ -200,7 +200,7 @@ def _ask(inquiry: AskedQuestion) -> None:
 
 def _what_next(opened: OpenExchange, name: str) -> str:
     """Return the commands that answer it."""
-    if opened.approval is not None and opened.item.purpose is Purpose.ANSWER:
+    if opened.approval is not None and opened.item.purpose is not Purpose.HELD:
         return next_commands(opened, name)
     if opened.inquiry is not None and opened.inquiry.options:
         code = "next choice" if opened.inquiry.free_text else "next choice only"

@@ -36,6 +36,18 @@ def item(**fields: Any) -> Item:  # noqa: ANN401 - the fields of `Item`
     return Item(Key("s", 1), "{}", "ping", "1", "2025-11-25", AT)._replace(**fields)
 
 
+def prompt(**parts: Any) -> Item:  # noqa: ANN401 - parts of an item
+    """Make a permission prompt."""
+    named = {"host": "claude-code", "method": "PermissionRequest", "line": "{}", **parts}
+    return item(purpose=Purpose.PROMPT)._replace(**named)
+
+
+def decided(action: str, became: str = "", **parts: Any) -> Item:  # noqa: ANN401 - as above
+    """Make a prompt that was decided, and of which this was seen."""
+    answer = Answer("{}", "desk", AT, action=action, became=became)
+    return prompt(**ANSWERED, answer=answer, **parts)
+
+
 TABLE: Final[list[tuple[Standing, Item, Life]]] = [
     (Standing.WAITS, item(), Life.OPEN),
     (Standing.HELD, item(purpose=Purpose.HELD), Life.OPEN),
@@ -80,6 +92,22 @@ TABLE: Final[list[tuple[Standing, Item, Life]]] = [
     (Standing.CLOSED, item(), Life.CLOSED),
     (Standing.GONE, item(), Life.GONE),
     (Standing.GONE, item(**ENDED), Life.GONE),
+    (Standing.WAITS, prompt(), Life.OPEN),
+    (Standing.WITHDRAWN, prompt(**ENDED), Life.OPEN),
+    (Standing.WITHDRAWN, prompt(), Life.CLOSED),
+    (Standing.UNCONFIRMED, prompt(**ENDED, reply=Reply("a", by="desk")), Life.OPEN),
+    (Standing.LATE, prompt(state=ExchangeState.CANCELLED, reason="late"), Life.OPEN),
+    (Standing.ALLOWED, decided("allow"), Life.CLOSED),
+    (Standing.CHANGED, decided("change"), Life.OPEN),
+    (Standing.ANSWERED, decided("answer"), Life.OPEN),
+    (Standing.HANDED_BACK, decided("hand back"), Life.OPEN),
+    (Standing.KEYBOARD, decided("keyboard"), Life.OPEN),
+    (Standing.MOVED_ON, decided("ended"), Life.OPEN),
+    (Standing.DENIAL_SENT, decided("deny"), Life.OPEN),
+    (Standing.DENIED, decided("deny", became="ended"), Life.OPEN),
+    (Standing.RAN, decided("deny", became="ran"), Life.OPEN),
+    (Standing.DENIED, decided("deny", host="gemini-cli", method="BeforeTool"), Life.OPEN),
+    (Standing.DENIED, decided("deny", line='{"agent_id": "a7"}'), Life.OPEN),
 ]
 
 

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.seats import Window, until_keys_act
-from tests.hook.test_events import CLAUDE, COPILOT
 from tests.hook.test_hook import Agent, behavior, said
+from tests.protocol.conversation.test_prompts import CLAUDE, COPILOT
 from tests.support.desk_process import Desking
 
 pytestmark = pytest.mark.browser
@@ -65,7 +65,7 @@ def test_the_card_says_when_the_agent_asks_itself_and_goes_when_it_was_answered_
     page = window().page
     first = asks(CLAUDE)
     status = page.locator("#status")
-    expect(status).to_contain_text("Claude Code asks in its own dialog in 9:")
+    expect(status).to_contain_text("the first answer counts. You can answer here for 9:")
     expect(page.locator("#status .keeping")).to_have_count(0)
     assert "nobody can type" not in status.inner_text()
     second = asks(COPILOT)

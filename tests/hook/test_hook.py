@@ -15,12 +15,12 @@ import pytest
 
 from humanmcp.answering import approvals, service
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
-from humanmcp.answering.standing import prospects
+from humanmcp.answering.standing import Standing, prospects
 from humanmcp.inbox.contract import Item, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.hook.test_events import CLAUDE, COPILOT, GEMINI, QWEN, WORDS
+from tests.protocol.conversation.test_prompts import CLAUDE, COPILOT, GEMINI, QWEN, WORDS
 from tests.support.waiting import PATIENCE, until
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "hook")
@@ -104,8 +104,8 @@ def test_a_prompt_is_a_card_with_the_agent_its_folder_and_its_session(agent: Age
         assert (opened.asked.tool, opened.asked.text) == ("Bash", text)
         assert opened.facts.client == "Claude Code"
         assert (opened.facts.folder, opened.facts.agent) == ("/p", "6b8d")
-        assert opened.asked.agent is not None
-        assert opened.asked.agent.mode == "default"
+        assert opened.prompt is not None
+        assert opened.prompt.mode == "default"
         assert send(opened, allow(opened)).outcome is service.Outcome.SENT
         printed, _ = hook.communicate(timeout=PATIENCE)
         assert f'"updatedInput": {text}'.encode() in printed
@@ -185,23 +185,32 @@ def test_an_agent_that_runs_its_own_input_offers_no_change(agent: Agent) -> None
         with pytest.raises(approvals.ApprovalError):
             approvals.change(opened, opened.asked, '{"command": "ls"}')
         typed = json.dumps({"behavior": "allow", "updatedInput": {"command": "ls"}})
-        result = send(opened, Reply(typed, TextForm.TEXT))
-        assert result.outcome is not service.Outcome.SENT
-        assert said(hook) is None
+        for form in (TextForm.TEXT, TextForm.DECISION):
+            assert send(opened, Reply(typed, form)).outcome is service.Outcome.BLOCKED
+        agent.inbox.send(opened.key, Reply(typed, TextForm.DECISION))
+        until(lambda: agent.inbox.item(opened.key).diagnostics, "the hook gives it back")
+        assert send(opened, allow(opened)).outcome is service.Outcome.SENT
+        assert said(hook) == {"behavior": "allow"}
 
 
-@pytest.mark.parametrize(
-    "typed",
-    ["yes", "{}", '{"behavior": "allowed"}', '{"behavior": "allow", "updatedInput": null}'],
-)
-def test_what_is_no_decision_allows_nothing(agent: Agent, typed: str) -> None:
-    """The agent asks itself, or denies the tool."""
-    for sent, expected in ((CLAUDE, None), (GEMINI, "deny")):
-        with agent.asks(sent) as hook:
-            opened = agent.card()
-            send(opened, Reply(typed, TextForm.TEXT, anyway=True))
-            printed = said(hook)
-            assert printed == expected if expected is None else printed["decision"] == expected
+@pytest.mark.parametrize("form", TextForm)
+def test_what_is_no_decision_is_kept_and_sends_nothing(agent: Agent, form: TextForm) -> None:
+    """In any form: neither a desk sends it nor a hook takes it, and the card waits on."""
+    null = '{"behavior": "allow", "updatedInput": null}'
+    texts = ("no, keep x", "{}", '{"behavior": "allowed"}', null)
+    with agent.asks(GEMINI) as hook:
+        opened = agent.card()
+        for typed in texts:
+            result = send(opened, Reply(typed, form, anyway=True))
+            assert result.outcome is service.Outcome.BLOCKED
+            assert [one.code for one in result.diagnostics] == ["N65"]
+            draft = agent.inbox.item(opened.key).draft
+            assert draft is not None
+            assert draft.text == typed
+            agent.inbox.send(opened.key, Reply(typed, form, anyway=True))
+            until(lambda: agent.inbox.item(opened.key).reply is None, "the hook gives it back")
+        send(opened, approvals.deny(opened, WORDS))
+        assert said(hook) == {"decision": "deny", "reason": WORDS}
 
 
 def test_after_the_limit_the_agent_asks_itself_and_the_card_says_so(agent: Agent) -> None:
@@ -210,8 +219,8 @@ def test_after_the_limit_the_agent_asks_itself_and_the_card_says_so(agent: Agent
         opened = agent.card()
         assert said(hook) is None
     until(lambda: agent.inbox.item(opened.key).state is not ExchangeState.PENDING, "it is over")
-    assert "1 s" in agent.inbox.item(opened.key).reason
     again = open_exchange_of(agent.inbox, opened.key)
+    assert again.standing is Standing.LATE
     assert send(again, allow(opened)).outcome not in (
         service.Outcome.SENT,
         service.Outcome.QUEUED,
@@ -223,7 +232,8 @@ def test_after_the_limit_the_agent_asks_itself_and_the_card_says_so(agent: Agent
 @pytest.mark.parametrize(
     ("sent", "code", "locks"),
     [
-        (CLAUDE, "agent ask", False),
+        (CLAUDE, "agent beside", False),
+        ({**CLAUDE, "agent_id": "a7"}, "agent ask", False),
         (COPILOT, "agent ask", True),
         (GEMINI, "agent deny", True),
         ({"unknown": "shape"}, "gives up", False),
@@ -235,10 +245,11 @@ def test_the_card_says_when_the_agent_decides_itself_and_whether_its_keyboard_is
     """The time on the card is the hook's own."""
     with agent.asks(sent, "--limit", "30") as hook:
         opened = agent.card()
-        prompt = opened.agent
+        prompt = opened.prompt
         assert prompt is not None
         assert [one.code for one in prospects(opened.item, 1.0, prompt)] == [code]
-        assert opened.item.waiting.limit == 30
+        assert opened.item.waiting.limit is not None
+        assert 20 < opened.item.waiting.limit < 30  # it counts from the start of the process
         assert prompt.locks is locks
         send(opened, approvals.deny(opened, ""))
         hook.communicate(timeout=PATIENCE)
@@ -257,7 +268,6 @@ def test_whoever_answers_first_decides(agent: Agent) -> None:
             item
             for one in agent.inbox.sessions()
             for item in agent.inbox.items(one.name, ExchangeState.ANSWERED)
-            if item.answer is not None and item.method == "tools/call"
         ]
         assert [item.answer.by for item in closed if item.answer is not None] == ["keyboard"]
         with agent.asks({**CLAUDE, "hook_event_name": "Stop"}) as over:

@@ -15,8 +15,8 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.inbox.contract import Reply
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.setup.hook_entries import HOOKS, plugin_text
-from tests.hook.test_events import WORDS
 from tests.hook.test_hook import COMMAND, Agent, allow, send
+from tests.protocol.conversation.test_prompts import WORDS
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.node

@@ -28,12 +28,19 @@ from humanmcp.inbox.contract import (
     Role,
     SessionFacts,
     StoreError,
+    Tail,
     TakenError,
     UnknownItemError,
     Waiting,
     Writer,
 )
 from humanmcp.inbox.records import exchange_name
+from humanmcp.protocol.conversation.decisions import (
+    ChainEnd,
+    DecisionChain,
+    DecisionRecord,
+    verify_decisions,
+)
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, TextForm
@@ -984,3 +991,121 @@ class InboxContract:
         """It is unknown."""
         with pytest.raises(UnknownItemError):
             desk.note_writer(Key("20200101T000000Z-0000", 1), Writer("a"))
+
+    # -- a guest's session (promise 11) ---------------------------------------------------------
+
+    def test_a_guest_has_one_letter_and_numbers_that_never_come_again(self, store: Store) -> None:
+        """Also when a prompt was forgotten, and over several processes."""
+        keys = []
+        for _ in range(3):
+            inbox = store.view()
+            key = ask(inbox)
+            keys.append(key)
+            inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT, action="allow"))
+            inbox.leave(key)
+            inbox.forget(key)
+        desk = store.view()
+        assert [one.number for one in keys] == [1, 2, 3]
+        assert [(one.name, one.letter, one.agent) for one in desk.sessions()] == [
+            (GUEST.name, "a", "6b8d")
+        ]
+
+    def test_each_prompt_of_a_guest_lives_as_long_as_its_own_process(self, store: Store) -> None:
+        """The others wait on, and the guest is there while one of them waits."""
+        first, second, desk = store.view(), store.view(), store.view()
+        one, other = ask(first), ask(second)
+        assert [item.key for item in desk.items(GUEST.name)] == [one, other]
+        assert desk.facts(GUEST.name).life is Life.OPEN
+        store.kill(first)
+        desk = store.view()
+        assert [item.key for item in desk.items(GUEST.name)] == [other]
+        assert desk.item(one).state is ExchangeState.ABANDONED
+        assert [i.key for i in desk.items(GUEST.name, ExchangeState.ABANDONED)] == [one]
+        second.leave(other)
+        desk = store.view()
+        assert desk.items(GUEST.name) == []
+        assert desk.facts(GUEST.name).life is Life.CLOSED
+
+    def test_a_reply_reaches_the_process_of_its_prompt_and_no_other(self, store: Store) -> None:
+        """Each takes its own."""
+        first, second, desk = store.view(), store.view(), store.view()
+        one, other = ask(first), ask(second)
+        desk.send(other, Reply("no", TextForm.DECISION, by="desk"))
+        until(lambda: [key for key, _ in second.take_replies(GUEST.name)] == [other], "it comes")
+        assert first.take_replies(GUEST.name) == []
+        desk.send(one, Reply("yes", TextForm.DECISION, by="desk"))
+        until(lambda: [key for key, _ in first.take_replies(GUEST.name)] == [one], "it comes")
+
+    def test_the_lines_and_decisions_of_a_guest_are_one_chain(self, store: Store) -> None:
+        """Many processes write at once, and no number is given twice."""
+
+        def write(_at: int) -> None:
+            inbox = store.view()
+            inbox.join(GUEST)
+
+            def line(tail: Tail) -> tuple[list[Frame], Tail]:
+                chain = DecisionChain(tail.decisions, tail.last_decision)
+                record = chain.add(DecisionRecord(GUEST.name, 1, "PermissionRequest", "{}", "{}"))
+                frame = Frame(tail.seq + 1, AT, Direction.OUT, b"{}", 1, decision=record)
+                return [frame], Tail(frame.seq, chain.number, chain.last)
+
+            for _ in range(3):
+                inbox.share(GUEST.name, line)
+
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(write, range(3)))
+        desk = store.view()
+        frames = list(desk.frames(GUEST.name))
+        assert [frame.seq for frame in frames] == list(range(1, 10))
+        content = "".join(f"{frame.decision}\n" for frame in frames).encode()
+        facts = desk.facts(GUEST.name)
+        end = ChainEnd(facts.decisions, facts.last_decision)
+        assert list(verify_decisions(content, lambda _: end)) == []
+        without = content.split(b"\n")[:4] + content.split(b"\n")[5:]
+        assert [flaw.code for flaw in verify_decisions(b"\n".join(without))] == ["left out"]
+
+    def test_patterns_are_changed_one_after_the_other(self, store: Store) -> None:
+        """None of several changes at once is lost, and what was taken back stays away."""
+        ask(store.view())
+
+        def add(at: int) -> None:
+            store.view().change_holds(GUEST.name, lambda kept: (*kept, str(at)))
+
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(add, range(9)))
+        desk = store.view()
+        assert sorted(desk.holds(GUEST.name)) == [str(at) for at in range(9)]
+        desk.change_holds(GUEST.name, lambda kept: [one for one in kept if one != "3"])
+        assert "3" not in store.view().holds(GUEST.name)
+
+    def test_what_became_of_a_decision_is_noted_once(self, store: Store) -> None:
+        """Any process may do so."""
+        inbox = store.view()
+        key = ask(inbox)
+        inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT, action="deny"))
+        for became in ("ran", "ended"):
+            store.view().fetched(key, AT, became)
+        answer = store.view().item(key).answer
+        assert answer is not None
+        assert (answer.action, answer.became) == ("deny", "ran")
+
+    def test_the_last_exchanges_of_a_state_are_listed_alone(self, store: Store) -> None:
+        """Oldest first."""
+        inbox = store.view()
+        keys = [ask(inbox) for _ in range(3)]
+        assert [item.key for item in inbox.items(GUEST.name, most=2)] == keys[1:]
+        assert [item.key for item in inbox.items(GUEST.name, most=9)] == keys
+
+
+GUEST: Final = SessionFacts(
+    "claude-code-0123", AT, Role.AGENT, client="Claude Code", folder="/p", agent="6b8d"
+)
+
+
+def ask(inbox: Inbox) -> Key:
+    """Deliver a prompt of an agent."""
+    inbox.join(GUEST)
+    key = inbox.enter(GUEST.name)
+    item = Item(key, "{}", "PermissionRequest", "", "", AT, purpose=Purpose.PROMPT)
+    inbox.deliver(item._replace(host="claude-code"))
+    return key

@@ -58,6 +58,8 @@ class FolderStore:
         assert isinstance(inbox, FolderInbox)
         for owned in inbox._own.values():
             owned.lock.release()
+        for entered in inbox._entered.values():
+            entered.lock.release()
 
     def watch(self, look: Callable[[], object], *_inboxes: Inbox) -> AbstractContextManager[None]:
         """Look before each call that changes the file system."""

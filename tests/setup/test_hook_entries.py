@@ -11,8 +11,8 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.common import jsonc, toml_edit
-from humanmcp.hook.events import EVENTS, LABELS
 from humanmcp.locales import say
+from humanmcp.protocol.conversation.prompts import EVENTS, LABELS
 from humanmcp.setup import doctor
 from humanmcp.setup.hook_entries import (
     BEFORE_THE_END,

@@ -13,7 +13,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.open_exchange import read_line
-from humanmcp.answering.summary import GIST, Summary, line_kind, message_in, summary_of
+from humanmcp.answering.summary import (
+    GIST,
+    Summary,
+    author_of,
+    line_kind,
+    message_in,
+    summary_of,
+    summary_of_frame,
+)
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.export.readable import fenced
 from humanmcp.inbox.contract import Draft, Role
@@ -87,6 +95,7 @@ class Step:
 
     wants: str = ""
     tool: str = ""
+    agent: str = ""
     """What it asks a person for, as in `Summary`."""
     in_inbox: bool = False
     """Its exchange was in the inbox, and has a page."""
@@ -94,7 +103,7 @@ class Step:
     @property
     def address(self) -> str:
         """The address of its page: a client's request leads to its exchange, others to the line."""
-        if self.in_inbox and self.kind == "request" and self.inwards:
+        if self.in_inbox and self.kind in ("request", "prompt") and self.inwards:
             return f"/m/{self.session}/{self.number}"
         return f"/line/{self.session}/{self.seq}"
 
@@ -182,6 +191,8 @@ def step(session: str, badge: Badge, frame: Frame, role: Role = Role.SERVER) -> 
     kind, word, said = _step_words(frame, found)
     token = found.id if isinstance(found, Message) else None
     of = "" if token is None else repr(token.key)
+    if kind in _PROMPTS:
+        of = f"prompt {frame.number}"
     if isinstance(found, Message) and word == PROGRESS:
         of = repr(found.params.get("progressToken"))
     part, inwards = part_in(frame), frame.direction is Direction.IN
@@ -198,7 +209,8 @@ def step(session: str, badge: Badge, frame: Frame, role: Role = Role.SERVER) -> 
         gist=said.gist,
         wants=said.wants,
         tool=said.tool,
-        by=one_line(frame.by, 40),
+        agent=said.agent,
+        by=one_line(author_of(frame), 90),
         size=len(frame.raw),
         id=of,
         role=role,
@@ -216,6 +228,8 @@ def is_failed(result: object) -> bool:
 
 def _step_words(frame: Frame, found: DecodedLine | None) -> tuple[str, str, Summary]:
     kind = line_kind(frame, found).value
+    if (decided := summary_of_frame(frame)) is not None:
+        return kind, "", decided
     if isinstance(found, Message):
         return kind, one_line(found.method, 60), summary_of(found)
     words = frame.text[: GIST * 2] if found else part_in_words(frame) or frame.note or frame.text
@@ -224,7 +238,8 @@ def _step_words(frame: Frame, found: DecodedLine | None) -> tuple[str, str, Summ
 
 # -- requests with their answers -----------------------------------------------------------------
 
-_ANSWERS: Final = ("result", "error")
+_ANSWERS: Final = ("result", "error", "decision")
+_PROMPTS: Final = ("prompt", "decision")
 MOST_COMPARED: Final = 3000
 """The maximum number of formatted lines of a message that are compared with another."""
 
@@ -294,7 +309,7 @@ def pairs(steps: Iterable[Step]) -> list[Pair]:
             if at is not None:
                 found[at] = replace(found[at], answer=step, state=answered_state(step))
                 continue
-        elif step.kind == "request":
+        elif step.kind in ("request", "prompt"):
             if step.word == "ping" and step.session in pings:
                 at = pings[step.session]
                 found[at] = replace(found[at], times=found[at].times + 1)
@@ -302,7 +317,7 @@ def pairs(steps: Iterable[Step]) -> list[Pair]:
                 continue
             pings |= {step.session: len(found)} if step.word == "ping" else {}
             asked[step.session, step.id, step.inwards] = len(found)
-        found.append(Pair(step, state="pending" if step.kind == "request" else ""))
+        found.append(Pair(step, state="pending" if step.kind in ("request", "prompt") else ""))
     return _by_number(found)
 
 
@@ -326,7 +341,21 @@ def _by_number(found: list[Pair]) -> list[Pair]:
 
 def answered_state(answer: Step) -> str:
     """Return the state of a request with this response."""
+    if answer.wants.startswith("decided "):
+        return _DECIDED.get(answer.wants.removeprefix("decided "), "answered")
     return "error" if answer.kind == "error" or answer.failed else "answered"
+
+
+_DECIDED: Final = {
+    "allow": "allowed",
+    "change": "changed",
+    "deny": "denied",
+    "hand back": "handed back",
+    "keyboard": "keyboard",
+    "ended": "moved on",
+    "by nobody": "late",
+}
+"""The state of a prompt about which this was decided."""
 
 
 def difference(before: str, now: str) -> Iterator[tuple[str, str]]:

@@ -38,8 +38,8 @@ LONGEST: Final = 100_000
 def approval_view(opened: OpenExchange, *, whole: bool) -> dict[str, Any] | None:
     """Return the content of the card of an exchange; None if it asks for no permission.
 
-    `is_closed`: only the beginning of the input is shown. `is_agents`: the agent can ask in its
-    own dialog instead.
+    `is_closed`: only the beginning of the input is shown. `can_hand_back`: the agent can ask
+    in its own dialog instead.
     """
     approval = opened.approval
     if approval is None:
@@ -62,7 +62,7 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> dict[str, Any] | None
         "likes": [pattern_in_words(one) for one in patterns_of(opened)],
         "allowed": [(str(one), pattern_in_words(one)) for one in allowed_patterns(opened)],
         "questions": question_views(approval.questions),
-        "is_agents": approval.agent is not None,
+        "can_hand_back": approvals.can_hand_back(opened),
     }
 
 

@@ -187,7 +187,7 @@ def _show_inbox(
         values |= _message(desk, key, options)
         values["answered_by"] = summary.answered_by(values["item"], device_of(request))
         if getattr(request.state, "looks_on", False):
-            values |= {"answerable": False, "initial_state": script_json(None)}
+            values |= {"answerable": False, "decidable": False, "initial_state": script_json(None)}
     return page(request, "inbox/inbox.html", **values)
 
 
@@ -363,6 +363,7 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
         "batch": isinstance(opened.message, Batch),
         "design": design,
         "answerable": answerable,
+        "decidable": answerable or opened.prompt is not None,
         "steps": rows.draw(
             search.conversation(desk.board, key.session),
             key.number,
@@ -458,7 +459,7 @@ def _standing(desk: Desk, opened: OpenExchange, shown: ListFilter) -> dict[str, 
     """
     item, facts = opened.item, opened.facts
     client = timeouts.find_client(facts.client)
-    row, agent = summary.row(item, facts, opened.read), opened.agent
+    row, agent = summary.row(item, facts, opened.read), opened.prompt
     standing = row.standing
     is_lost = item.state is ExchangeState.PENDING and standing.is_over
     arrived = seconds_of(item.arrived)

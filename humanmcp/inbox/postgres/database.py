@@ -263,7 +263,10 @@ _CHANGED: Final = _changed(f"LIMIT {_FEW}")
 _ALL_CHANGED: Final = f"SELECT * FROM ({_changed()}) one WHERE inbox = %(inbox)s"
 _GONE: Final = """
 SELECT name, 0, 'gone' FROM humanmcp.sessions WHERE inbox = %(inbox)s AND NOT ended
-    AND owner NOT IN (SELECT id FROM humanmcp.processes WHERE humanmcp.lives(id))"""
+    AND owner NOT IN (SELECT id FROM humanmcp.processes WHERE humanmcp.lives(id)) AND NOT shared
+UNION ALL SELECT s.name, e.number, 'gone' FROM humanmcp.exchanges e
+    JOIN humanmcp.sessions s ON s.id = e.session AND s.inbox = %(inbox)s
+    WHERE e.state = 'pending' AND e.owner IS NOT NULL AND NOT humanmcp.lives(e.owner)"""
 
 
 class PostgresWatch:

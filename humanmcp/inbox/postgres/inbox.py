@@ -7,6 +7,7 @@ process that runs it.
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -14,9 +15,11 @@ from humanmcp.common.settings import make_private
 from humanmcp.inbox import forgetting, records
 from humanmcp.inbox.contract import (
     WRITES_FOR,
+    InboxError,
     Key,
     Life,
     OutgoingResult,
+    Purpose,
     StoreError,
     TakenError,
     UnknownItemError,
@@ -24,9 +27,9 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.inbox.form_drafts import FormDrafts
 from humanmcp.inbox.postgres.database import SINCE, SOON, PostgresWatch
-from humanmcp.inbox.postgres.sessions import SessionRows, text_of
+from humanmcp.inbox.postgres.sessions import SessionRows, line_of, text_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.conversation.transcript import from_json, to_json
+from humanmcp.protocol.conversation.transcript import from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,9 +49,9 @@ _NOW: Final = "changed = pg_current_xact_id()"
 
 _DELIVER: Final = """
 WITH new AS (
-    INSERT INTO humanmcp.exchanges (session, number, request, wait, problems)
+    INSERT INTO humanmcp.exchanges (session, number, request, wait, problems, owner)
     VALUES (%(session)s, %(number)s, humanmcp.keep(%(session)s, %(number)s, %(request)s),
-            %(wait)s, %(problems)s)
+            %(wait)s, %(problems)s, %(owner)s)
     RETURNING session, number)
 INSERT INTO humanmcp.drafts (session, number, place, saved, record)
 SELECT session, number, 0, 0, %(draft)s::text FROM new WHERE %(draft)s::text IS NOT NULL"""
@@ -61,8 +64,8 @@ _CLOSE: Final = f"""
 UPDATE humanmcp.exchanges SET {_NOW}, state = %(state)s, ending = %(ending)s
 FROM {SOON} WHERE {_THIS} AND state = 'pending' RETURNING number"""
 _ITEMS: Final = """
-SELECT e.number, e.state, humanmcp.whole(e.request), e.wait, e.problems, e.ending, d.record,
-    r.record, e.state <> 'pending' AND r.taken IS NULL,
+SELECT e.number, humanmcp.state_of(e.state, e.owner), humanmcp.whole(e.request), e.wait,
+    e.problems, e.ending, d.record, r.record, e.state <> 'pending' AND r.taken IS NULL,
     ARRAY(SELECT k.record FROM humanmcp.drafts k WHERE k.session = e.session
           AND k.number = e.number AND k.place > 0 ORDER BY k.place)
 FROM humanmcp.exchanges e
@@ -139,6 +142,7 @@ class ExchangeRows(SessionRows):
                 if item.diagnostics
                 else None,
                 draft=None if item.draft is None else text_of(item.draft),
+                owner=self._db.follower.lease if item.purpose is Purpose.PROMPT else None,
             )
         except self._db.integrity_error as error:
             raise StoreError(FileExistsError(), "item", number=item.key.number) from error
@@ -195,7 +199,9 @@ class ExchangeRows(SessionRows):
         self._ring()
 
     def _may_settle(self, key: Key) -> None:
-        """Raise an error unless the exchange is ours, or parked in a session that is over."""
+        """Raise an error unless it is ours or a guest's, or parked in a session that is over."""
+        if self.facts(key.session).role.traits.is_guest:
+            return
         if self.facts(key.session).is_open or not self.item(key).waiting.parked.ticket:
             self._owned(key.session)
 
@@ -203,21 +209,28 @@ class ExchangeRows(SessionRows):
         rows = self._db.run(_TAKE_PARKED, **self._this(key), owner=self._db.follower.lease)
         return records.read_reply(records.decode(rows[0][0])) if rows else None
 
-    def fetched(self, key: Key, at: str) -> None:
+    def leave(self, key: Key) -> None:
+        with suppress(InboxError):
+            self.close(key, ExchangeState.ABANDONED)
+
+    def fetched(self, key: Key, at: str, became: str = "") -> None:
         item = self.item(key)
         if item.answer is not None and not item.answer.fetched:
-            answer = item.answer._replace(fetched=at)
+            answer = item.answer._replace(fetched=at, became=became)
             ending = text_of(records.close_record(item.state, answer, item.reason))
             self._db.run(_FETCHED, **self._this(key), ending=ending)
             self._ring()
 
     # -- the desk's side ------------------------------------------------------------------------
 
-    def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
+    def items(
+        self, session: str, state: ExchangeState = ExchangeState.PENDING, most: int = 0
+    ) -> Sequence[Item]:
         number = self._id(session)
-        sql = f"{_ITEMS} e.state = %(state)s ORDER BY e.number"
-        rows = self._db.run(sql, session=number, state=state.value)
-        return [_item(session, row) for row in rows]
+        sql = f"{_ITEMS} humanmcp.state_of(e.state, e.owner) = %(state)s ORDER BY e.number DESC"
+        sql = f"{sql} LIMIT %(most)s"
+        rows = self._db.run(sql, session=number, state=state.value, most=most or None)
+        return [_item(session, row) for row in reversed(rows)]
 
     def item(self, key: Key) -> Item:
         return self._read(key)
@@ -305,17 +318,18 @@ def _item(session: str, row: Row) -> Item:
 
 _Came = TypeVar("_Came")
 _MINE: Final = "s.owner = %(owner)s AND s.inbox = %(inbox)s AND NOT s.ended"
+_OURS: Final = _MINE.replace("s.owner", "coalesce(e.owner, s.owner)")
 _TAKE: Final = f"""
 UPDATE humanmcp.replies r SET taken = %(owner)s
 FROM humanmcp.sessions s, humanmcp.exchanges e, {SOON}
-WHERE {{}} AND s.id = r.session AND {_MINE}
+WHERE {{}} AND s.id = r.session AND {_OURS}
     AND e.session = r.session AND e.number = r.number AND e.state = 'pending'
 RETURNING s.name, r.number, r.record, r.sent"""
 _NEW: Final = _TAKE.format("r.taken IS NULL")
 _AGAIN: Final = _TAKE.format("(r.taken IS NULL OR r.taken = %(owner)s)")
 _DRAFTS: Final = f"""
 SELECT s.name, e.number, d.record, d.saved
-FROM humanmcp.exchanges e JOIN humanmcp.sessions s ON s.id = e.session AND {_MINE}
+FROM humanmcp.exchanges e JOIN humanmcp.sessions s ON s.id = e.session AND {_OURS}
 JOIN humanmcp.drafts d ON d.session = e.session AND d.number = e.number AND d.place = 0
 WHERE e.changed >= %(since)s::xid8 AND e.state = 'pending' AND d.saved > 0"""
 _OUTGOING: Final = f"""
@@ -333,7 +347,8 @@ _READ_CLOCK: Final = (
     f"{SINCE}, (SELECT handshake_by_hand FROM humanmcp.inboxes WHERE id = %(inbox)s)"
 )
 _LOST: Final = """
-SELECT name, id FROM humanmcp.sessions WHERE id = ANY(%(mine)s) AND owner <> %(owner)s"""
+SELECT name, id FROM humanmcp.sessions
+WHERE id = ANY(%(mine)s) AND owner <> %(owner)s AND NOT shared"""
 _RESULT: Final = """
 SELECT result FROM humanmcp.sayings WHERE session = %(session)s AND ticket = %(ticket)s"""
 
@@ -371,7 +386,7 @@ class Taking(ExchangeRows):
 
     # -- looking ----------------------------------------------------------------------------------
 
-    def bell(self, session: str) -> PostgresBell:
+    def bell(self, session: str, number: int = 0) -> PostgresBell:  # noqa: ARG002 - one for all
         """Return what rings when there is something for a session of this process."""
         self._owned(session)
         return PostgresBell(self, session)
@@ -588,7 +603,7 @@ class PostgresInbox(Taking):
             owner=self._db.follower.lease,
             **{f"seq{at}": one.seq for at, one in enumerate(frames)},
             **{f"number{at}": one.number for at, one in enumerate(frames)},
-            **{f"record{at}": _line(one) for at, one in enumerate(frames)},
+            **{f"record{at}": line_of(one) for at, one in enumerate(frames)},
         ):
             self._find_lost()
             self._owned(session)
@@ -639,7 +654,7 @@ class PostgresInbox(Taking):
         this = self._this(key)
         with self._db.connection() as on, on.transaction():
             for frame in mine:
-                left = _line(forgetting.without_words(frame))
+                left = line_of(forgetting.without_words(frame))
                 self._db.run(_BLANK, on, session=this["session"], seq=frame.seq, record=left)
             self._db.run(_FORGET, on, **this)
         self._ring()
@@ -663,10 +678,6 @@ def _recording(count: int, *, durable: bool) -> str:
         for at in range(count)
     )
     return _RECORD.format(", ".join(rows), "(SELECT) AS now" if durable else SOON)
-
-
-def _line(frame: Frame) -> str:
-    return to_json(frame).encode("utf-8", "backslashreplace").decode()
 
 
 def _frame(row: Row) -> Frame:

@@ -9,20 +9,24 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import (
+    Key,
     Life,
     NotHeldError,
     SessionFacts,
     StoreError,
+    Tail,
     UnknownItemError,
 )
 from humanmcp.inbox.letters import letter_of
 from humanmcp.inbox.postgres.database import SOON
 from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.transcript import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from humanmcp.inbox.postgres.database import Database, Row
+    from humanmcp.protocol.conversation.transcript import Frame
 
 _INBOX: Final = """
 INSERT INTO humanmcp.inboxes (name) VALUES (%(name)s)
@@ -59,11 +63,36 @@ WITH one AS (
 UPDATE humanmcp.sessions SET letter = one.letter, changed = pg_current_xact_id()
 FROM one WHERE sessions.id = %(session)s AND sessions.letter IS NULL"""
 _FACTS: Final = """
-SELECT name, facts, letter, ended OR humanmcp.lives(owner) FROM humanmcp.sessions
-WHERE inbox = %(inbox)s"""
+SELECT name, facts, letter, CASE WHEN shared THEN EXISTS (
+    SELECT FROM humanmcp.exchanges e WHERE e.session = sessions.id
+        AND e.state = 'pending' AND humanmcp.lives(e.owner))
+    ELSE ended OR humanmcp.lives(owner) END
+FROM humanmcp.sessions WHERE inbox = %(inbox)s"""
+_JOIN: Final = """
+INSERT INTO humanmcp.sessions (inbox, name, http_id, facts, probe, owner, shared)
+VALUES (%(inbox)s, %(name)s, '', %(facts)s, false, 0, true) ON CONFLICT DO NOTHING"""
+_SWEEP_LEFT: Final = """
+UPDATE humanmcp.exchanges SET state = 'abandoned', changed = pg_current_xact_id()
+WHERE session = %(session)s AND humanmcp.state_of(state, owner) <> state"""
+_ENTER: Final = """
+UPDATE humanmcp.sessions SET entered = entered + 1 WHERE id = %(session)s RETURNING entered"""
+_TURN: Final = "SELECT facts FROM humanmcp.sessions WHERE id = %(session)s FOR UPDATE"
+_LAST: Final = "SELECT coalesce(max(seq), 0) FROM humanmcp.frames WHERE session = %(session)s"
+_APPEND: Final = """
+INSERT INTO humanmcp.frames (session, seq, number, record)
+VALUES (%(session)s, %(seq)s, %(number)s, humanmcp.keep(%(session)s, %(number)s, %(record)s))"""
+_SHARED: Final = """
+UPDATE humanmcp.sessions SET facts = %(facts)s, changed = pg_current_xact_id()
+WHERE id = %(session)s"""
+_HOLDS: Final = "SELECT holds FROM humanmcp.sessions WHERE id = %(session)s FOR UPDATE"
 _HOLD: Final = """
 UPDATE humanmcp.sessions SET holds = %(holds)s, changed = pg_current_xact_id()
 WHERE id = %(session)s"""
+
+
+def line_of(frame: Frame) -> str:
+    """Return the line of a frame for the database."""
+    return to_json(frame).encode("utf-8", "backslashreplace").decode()
 
 
 def text_of(value: records.Record | tuple[object, ...]) -> str:
@@ -140,6 +169,41 @@ class SessionRows:
         owned = self._own[self._ids[name]] = _Owned()
         self._write_facts(owned, facts._replace(name=name))
         return name
+
+    # -- a guest's session ----------------------------------------------------------------------
+
+    def join(self, facts: SessionFacts) -> None:
+        if not records.is_session_name(facts.name):
+            raise ValueError(facts.name)
+        record = text_of(records.facts_record(facts))
+        self._db.run(_JOIN, inbox=self._inbox, name=facts.name, facts=record)
+        number = self._id(facts.name)
+        self._db.run(_LETTER, inbox=self._inbox, session=number)
+        self._db.run(_SWEEP_LEFT, session=number)
+        self._own.setdefault(number, _Owned())
+
+    def enter(self, session: str) -> Key:
+        found = self._db.run(_ENTER, session=self._id(session))
+        if not found:
+            raise UnknownItemError(session)
+        return Key(session, int(found[0][0]))
+
+    def share(self, session: str, write: Callable[[Tail], tuple[Sequence[Frame], Tail]]) -> None:
+        number = self._id(session)
+        with self._db.connection() as on, on.transaction():
+            rows = self._db.run(_TURN, on, session=number)
+            if not rows:
+                raise UnknownItemError(session)
+            seq = int(self._db.run(_LAST, on, session=number)[0][0])  # it sees what came before us
+            facts = records.read_facts(session, records.decode(rows[0][0]))
+            frames, after = write(Tail(seq, facts.decisions, facts.last_decision))
+            for frame in frames:
+                named = {"seq": frame.seq, "number": frame.number, "record": line_of(frame)}
+                self._db.run(_APPEND, on, session=number, **named)
+            facts = facts._replace(decisions=after.decisions, last_decision=after.last_decision)
+            record = text_of(records.facts_record(facts))
+            self._db.run(_SHARED, on, session=number, facts=record)
+        self._ring()
 
     def _owned(self, session: str) -> _Owned:
         owned = self._own.get(self._id(session))
@@ -274,6 +338,16 @@ class SessionRows:
         kept = self._column(session, "holds")
         return () if kept is None else records.read_holds(records.decode(kept))
 
+    def change_holds(self, session: str, change: Callable[[Sequence[str]], Sequence[str]]) -> None:
+        number = self._id(session)
+        with self._db.connection() as on, on.transaction():
+            rows = self._db.run(_HOLDS, on, session=number)
+            kept = rows[0][0] if rows else None
+            before = () if kept is None else records.read_holds(records.decode(kept))
+            holds = text_of(records.holds_record(change(before)))
+            self._db.run(_HOLD, on, session=number, holds=holds)
+        self._ring()
+
     def hold(self, session: str, patterns: Sequence[str]) -> None:
         """Replace the patterns of messages that a tap holds."""
         holds = text_of(records.holds_record(patterns))
@@ -294,4 +368,5 @@ def _facts(row: Row) -> SessionFacts:
     name, record, letter, lives = row
     facts = records.read_facts(name, records.decode(record))
     facts = facts._replace(letter="" if letter is None else letter_of(letter))
-    return facts if lives else facts._replace(life=Life.GONE)
+    gone = Life.CLOSED if facts.role.traits.is_guest else Life.GONE
+    return facts if lives else facts._replace(life=gone)

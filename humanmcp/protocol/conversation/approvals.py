@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from humanmcp.protocol.conversation import questions as asking
 from humanmcp.protocol.conversation.decisions import sha256
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.conversation.questions import AskedQuestion
     from humanmcp.protocol.json.jsonrpc import JsonObject, Message
-
-AGENT: Final = "humanmcp/agent"
-"""The member of a call's `_meta` in which a hook says which prompt of which agent it is."""
 
 QUESTION_TOOLS: Final = frozenset({"AskUserQuestion"})
 """Host tools whose permission prompt is a question. An answer to another tool would run it."""
@@ -94,40 +91,20 @@ def differs(shown: str, line: str) -> bool:
     return bool(shown) and shown != digest_of(line)
 
 
-class AgentPrompt(NamedTuple):
-    """Where a hook got a prompt: the event, the agent's own session, its permission mode.
+class PromptingAgent(Protocol):
+    """What an approval knows of the agent that asks (`prompts.AgentPrompt`)."""
 
-    `changes`: the agent runs an input that a person changed. Otherwise it runs its own. `lost` is
-    what happens if nobody decides: "ask" in its own dialog, "deny", or "" if unknown. `locks`:
-    nobody can type in the agent until then.
-    """
+    @property
+    def folder(self) -> str:
+        """The folder in which it works."""
 
-    event: str
-    session: str
-    mode: str
-    folder: str
-    changes: bool
-    lost: str
-    locks: bool
+    @property
+    def server(self) -> str:
+        """The MCP server that the tool belongs to, or ""."""
 
-    def __str__(self) -> str:
-        """Return the text of a decision record."""
-        return f"{self.event}, session {self.session}, {self.folder}"
-
-
-def agent_of(call: object) -> AgentPrompt | None:
-    """Return which prompt of an agent a call is; None where no hook says so."""
-    about = follow(call, "params", "_meta", AGENT)
-    if not isinstance(about, dict):
-        return None
-    event, session, mode = (text_at(about, one) for one in ("event", "session", "mode"))
-    changes, folder = about.get("changes") is True, text_at(about, "folder")
-    lost = text_at(about, "lost")
-    lost = lost if lost in _LOST else ""
-    return AgentPrompt(event, session, mode, folder, changes, lost, bool(text_at(about, "locks")))
-
-
-_LOST: Final = ("ask", "deny")
+    @property
+    def changes(self) -> bool:
+        """Whether it runs an input that a person changed."""
 
 
 class Approval(NamedTuple):
@@ -135,7 +112,7 @@ class Approval(NamedTuple):
 
     `questions` are set if the prompt comes from the host's question tool, or if `kind` is
     `QUESTION`: then the called tool itself asks. `problem` is the code of the sentence that says
-    why the call cannot be allowed, or "".
+    why the call cannot be allowed, or "". `agent` is the prompt of an agent's hook, if it is one.
     """
 
     tool: str
@@ -145,7 +122,7 @@ class Approval(NamedTuple):
     questions: tuple[AskedQuestion, ...] = ()
     problem: str = ""
     kind: str = APPROVAL
-    agent: AgentPrompt | None = None
+    agent: PromptingAgent | None = None
 
     @property
     def is_alone(self) -> bool:
@@ -179,11 +156,11 @@ def approval_of(
     tool = text_at(body, *steps, name)
     value = follow(body, *steps, given, missing={} if held else None)
     if not tool.strip() or not isinstance(value, dict):
-        return Approval("", "", {}, digest, problem="shape", agent=agent_of(body))
+        return Approval("", "", {}, digest, problem="shape")
     may_ask = not held and tool in QUESTION_TOOLS
     questions = asking.questions_in(value)[0] if may_ask else ()
     text = member(line, *steps, given) or "{}"
-    return Approval(tool, text, value, digest, questions, agent=agent_of(body))
+    return Approval(tool, text, value, digest, questions)
 
 
 def _question_card(line: str, body: object, digest: str) -> Approval:
@@ -375,11 +352,12 @@ def patterns_for(approval: Approval) -> tuple[AllowPattern, ...]:
 def _rest(approval: Approval, *free: str) -> str:
     """Return a digest of the names of all members and of the values that must be equal.
 
-    Of a `free` member only the kind of its value must be.
+    Of a `free` member only the kind of its value must be. An agent's folder must be the same.
     """
     given, parts = approval.input, parts_of(approval.text)
     kept = [(name, type(given[name]).__name__ if name in free else parts[name]) for name in parts]
-    return sha256(repr(sorted(kept)))
+    where = [] if approval.agent is None else [approval.agent.folder, approval.agent.server]
+    return sha256(repr(sorted(kept) + where))
 
 
 def _bounded(command: str) -> str:

@@ -78,14 +78,16 @@ def origin_in_words(by: str, device: str) -> str:
 class DecisionChain:
     """The records of one session, each with the digest of the previous one."""
 
-    def __init__(self) -> None:
-        self.number = 0
-        self.last = NO_DIGEST
+    def __init__(self, number: int = 0, last: str = "") -> None:
+        """Begin after the record of this number, whose digest is `last`."""
+        self.number = number
+        self.last = last or NO_DIGEST
 
     def go_on(self, record: str) -> None:
-        """Continue after the last record of another process."""
+        """Continue after a record of another process, unless that is an earlier one."""
         found: dict[str, Any] = json.loads(record)
-        self.number, self.last = int(found["number"]), str(found["digest"])
+        if int(found["number"]) > self.number:
+            self.number, self.last = int(found["number"]), str(found["digest"])
 
     def add(self, decision: DecisionRecord) -> str:
         """Return the record of a decision, and continue after it."""

@@ -60,6 +60,16 @@ HTTP: Final = "http"
 response, or an event. `protocol/http/client.py` writes and reads it.
 """
 
+PROMPT: Final = "prompt"
+"""The beginning of the note of a line that is no message of MCP: a permission prompt as its agent
+wrote it, and the answer as it was printed. The host and the event follow."""
+
+
+def is_of_prompt(frame: Frame) -> bool:
+    """Return True for a prompt of an agent, and for the answer to one."""
+    return frame.note.startswith(f"{PROMPT} ")
+
+
 _quoted: Final = json.encoder.encode_basestring
 """Write a text as JSON, without escaping characters that JSON allows."""
 

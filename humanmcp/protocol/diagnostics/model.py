@@ -228,6 +228,8 @@ class TextForm(enum.StrEnum):
     """Plain text for a tool call; it becomes one text item in `content`."""
     TOOL_ERROR = "tool error"
     """The same with `"isError": true`: the model reads why the tool failed."""
+    DECISION = "decision"
+    """What was decided about an agent's prompt (`protocol/conversation/prompts.py`)."""
 
 
 class Verdict(NamedTuple):

@@ -138,7 +138,7 @@ def test_a_message_that_waits_for_its_program_is_sent_once_however_often_it_is_p
 def test_the_client_and_the_server_are_led_there(seated: Seated) -> None:
     """A model and a host are asked; they do not ask. A server may speak first, too."""
     server = seated.begun(Role.SERVER)
-    asked = [role for role in Role if role not in (Role.CLIENT, Role.SERVER)]
+    asked = [one for one in Role if not (one.traits.speaks_first or one.traits.is_guest)]
     others = [server, *(seated.begun(role) for role in asked)]
     page = until(
         lambda: page if all(one in (page := seated.desk.page("/")) for one in others) else None,

@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation import approvals
 from humanmcp.protocol.conversation.approvals import (
-    AGENT,
-    AgentPrompt,
     AllowPattern,
     Approval,
-    agent_of,
     approval_of,
     digest_of,
     pattern_of,
@@ -200,36 +197,6 @@ def asked(given: Mapping[str, Any], tool: str = "Bash") -> Approval:
 def test_a_prompt_is_shown_as_what_it_asks_for(given: dict[str, Any], tool: str, kind: str) -> None:
     """What has more than its form shows is no edit."""
     assert approvals.kind_of_input(given, tool) == kind
-
-
-ABOUT: Final = {
-    "event": "e",
-    "session": "s",
-    "mode": "m",
-    "folder": "/f",
-    "changes": True,
-    "lost": "ask",
-    "locks": "yes",
-}
-PROMPT: Final = AgentPrompt("e", "s", "m", "/f", changes=True, lost="ask", locks=True)
-
-
-@pytest.mark.parametrize(
-    ("about", "prompt"),
-    [
-        (ABOUT, PROMPT),
-        ({**ABOUT, "lost": "deny", "locks": ""}, PROMPT._replace(lost="deny", locks=False)),
-        ({**ABOUT, "lost": "nothing", "changes": 1}, PROMPT._replace(lost="", changes=False)),
-        ({}, AgentPrompt("", "", "", "", changes=False, lost="", locks=False)),
-        ("e", None),
-        (None, None),
-    ],
-)
-def test_a_hook_says_which_prompt_of_an_agent_a_call_is(
-    about: object, prompt: AgentPrompt | None
-) -> None:
-    """What nobody knows of it is empty."""
-    assert agent_of({"params": {"_meta": {AGENT: about}}}) == prompt
 
 
 @pytest.mark.parametrize(
@@ -636,11 +603,6 @@ def test_each_name_of_a_file_that_tools_run_is_whole() -> None:
     assert [one for one in bounded.RUN_FILES if one.endswith("-")] == []
 
 
-def test_a_decision_record_names_the_event_the_session_and_the_folder() -> None:
-    """Of the agent that asked."""
-    assert str(PROMPT) == "e, session s, /f"
-
-
 @pytest.mark.parametrize(
     ("given", "pairs"),
     [
@@ -702,11 +664,6 @@ def test_a_held_call_without_arguments_has_an_empty_input() -> None:
     text = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"}}'
     found = read(text, held=True)
     assert found == Approval("add", "{}", {}, digest_of(text))
-    message = text.replace('"params":{', f'"params":{{"_meta":{{"{AGENT}":{json.dumps(ABOUT)}}},')
-    for other in (message, message.replace('"add"', '" "')):
-        held = read(other, held=True)
-        assert held is not None
-        assert held.agent == PROMPT
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,19 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.hook.events import EVENTS, Decided, Lost, answer, can_change, read_prompt
+from humanmcp.protocol.conversation.prompts import (
+    EVENTS,
+    LABELS,
+    Decided,
+    HookEvent,
+    Lost,
+    answer,
+    approval_of_prompt,
+    can_change,
+    judge,
+    read_prompt,
+)
+from humanmcp.protocol.diagnostics.model import TextForm
 
 WORDS: Final = 'Not on a Sunday — 今日はだめ, "please".'
 COMMAND: Final = {"command": "touch made.txt; echo done"}
@@ -195,7 +207,7 @@ def test_an_agent_is_known_by_the_shape_of_what_it_sends(name: tuple[str, str]) 
     assert json.loads(prompt.input)["command"] == COMMAND["command"]
     assert prompt.tool in {"Bash", "bash", "run_shell_command", "search", "Shell"}
     assert prompt.session
-    assert prompt.folder == ("" if name[1] == "beforeMCPExecution" else "/p")
+    assert prompt.folder == "/p"
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -254,14 +266,85 @@ def test_an_input_that_an_agent_merges_cannot_lose_a_member() -> None:
         "[" * 100_000,
     ],
 )
-def test_an_unknown_shape_is_shown_raw_and_allows_nothing(text: str) -> None:
-    """Its whole text is the input, and no word on stdout could be read as a permission."""
-    prompt = read_prompt(text)
-    assert prompt.event is None
-    assert prompt.tool == ""
-    assert prompt.input == text
-    assert answer(prompt, Decided("allow")) == ""
-    assert not can_change(prompt)
+def test_what_cannot_be_read_is_shown_raw_and_never_allowed(text: str) -> None:
+    """Its whole text is the input; what is safe at the agent's strictest event is the answer."""
+    for host in ("", *LABELS):
+        prompt = read_prompt(text, host)
+        assert prompt.problem
+        assert (prompt.tool, prompt.input) == ("", text)
+        assert not approval_of_prompt(prompt, text).tool
+        assert judge(prompt, '{"behavior": "allow"}', TextForm.DECISION).line is None
+        lost = {event.lost for event in EVENTS if event.agent == host}
+        said = answer(prompt, Decided("ask", WORDS))
+        if Lost.DENY in lost and (prompt.event is None or prompt.event.lost is not Lost.NOTHING):
+            assert '"deny"' in said
+        assert '"allow"' not in said
+        if host and prompt.event is not None:
+            assert bool(said) is (prompt.event.lost is not Lost.NOTHING)
+        assert bool(host) <= (prompt.event is not None)
+
+
+BRACKETS: Final = "[" * 1000 + "]" * 1000
+UNREADABLE: Final = {
+    "1,000 brackets": f'{{"x": {BRACKETS}}}',
+    "an integer of 4,301 digits": f'{{"x": {"9" * 4301}}}',
+    "a name twice": '{"x": 1, "x": 2}',
+    "a list": '["rm"]',
+    "a number": "7",
+    "NaN": '{"x": NaN}',
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("event", EVENTS, ids=lambda one: f"{one.agent} {one.name}")
+def test_an_input_that_cannot_be_read_leaves_the_event_known(event: HookEvent, name: str) -> None:
+    """The model writes the arguments: they switch no denial off."""
+    if event.name == "beforeShellExecution":
+        text = '{"conversation_id": "c", "hook_event_name": "%s", "command": %s}'
+    else:
+        text = '{"session_id": "s", "hook_event_name": "%s", "tool_name": "x", "tool_input": %s}'
+    for before in ("", "\ufeff"):
+        prompt = read_prompt(before + text % (event.name, UNREADABLE[name]), event.agent)
+        assert prompt.event is event
+        assert prompt.problem
+        assert prompt.session
+        said = answer(prompt, Decided("ask", WORDS))
+        assert bool(said) is (event.lost is not Lost.NOTHING)
+
+
+@pytest.mark.parametrize("host", LABELS)
+@pytest.mark.parametrize("text", ["", "{", '{"hook_event_name": "Pe', "\x00", "[1]"])
+def test_who_started_the_hook_says_what_is_safe_where_nothing_can_be_read(
+    host: str, text: str
+) -> None:
+    """An agent that runs the tool after silence at any event hears a denial or a question."""
+    said = answer(read_prompt(text, host), Decided("ask", WORDS))
+    lost = {event.lost for event in EVENTS if event.agent == host}
+    assert bool(said) is (lost != {Lost.NOTHING})
+    assert ('"deny"' in said) is (Lost.DENY in lost)
+
+
+def test_a_byte_order_mark_alone_is_read_as_without_it() -> None:
+    """Cursor on Windows was reported to write one before each prompt."""
+    text = json.dumps(SHELL)
+    assert read_prompt(f"\ufeff{text}") == read_prompt(text)
+    assert not read_prompt(f"\ufeff{text}").problem
+
+
+def test_a_denial_has_a_reason_also_where_nobody_wrote_one() -> None:
+    """Gemini CLI told its model of one without: No reason provided."""
+    said = answer(read_prompt(json.dumps(GEMINI)), Decided("ask"))
+    assert json.loads(said)["reason"]
+
+
+def test_what_a_sub_agent_and_a_server_are_called_is_read() -> None:
+    """Two servers may have the same tool."""
+    prompt = read_prompt(json.dumps({**CLAUDE, "agent_id": "a7", "agent_type": "Explore"}))
+    assert (prompt.agent_id, prompt.agent_type, prompt.is_beside) == ("a7", "Explore", False)
+    assert read_prompt(json.dumps(CLAUDE)).is_beside
+    assert read_prompt(json.dumps({**CURSOR, "mcp_server_name": "wiki"})).server == "wiki"
+    gemini = {**GEMINI, "mcp_context": {"server_name": "wiki"}}
+    assert read_prompt(json.dumps(gemini)).server == "wiki"
 
 
 def test_the_command_line_names_what_the_json_does_not() -> None:

@@ -1,0 +1,80 @@
+"""What a hook prints: one answer, once, and what is safe when nobody decided."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.common.line_pipe import write_pieces
+from humanmcp.locales import say
+from humanmcp.protocol.conversation.prompts import Decided, answer
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.conversation.prompts import AgentPrompt
+
+SECTION: Final = "hook"
+DENIED: Final = 2
+"""The exit status that most agents read as a denial."""
+LATEST: Final = 1.0
+"""Seconds after the limit at which this process ends, whatever it waits for."""
+
+
+class Printer:
+    """Prints the answer to one prompt, once, to the descriptor `sink`.
+
+    `limit` are the seconds from the start of the process until it is too late, at `deadline`.
+    """
+
+    def __init__(self, prompt: AgentPrompt, sink: int, deadline: float, limit: float) -> None:
+        self.prompt = prompt
+        self.sink = sink
+        self.deadline = deadline
+        self.limit = limit
+        self.status = 0
+        self.is_over = False
+        self._lock = threading.Lock()
+
+    def print(self, text: str, words: str = "") -> bool:
+        """Print an answer. Return True if the agent has it.
+
+        To an agent that nobody knows a denial is the exit status, with `words` on stderr.
+        """
+        with self._lock:
+            if self.is_over:
+                return False
+            self.is_over = True
+            try:
+                if self.prompt.event is None and words:
+                    self.status = DENIED
+                    os.write(2, f"{words}\n".encode("utf-8", "backslashreplace"))
+                raw = f"{text}\n".encode("utf-8", "surrogatepass") if text else b""
+                for _written in write_pieces(self.sink, raw):
+                    pass
+            except OSError:
+                return False
+            return True
+
+    def safe(self, words: str) -> str:
+        """Return what is safe when nobody decided."""
+        return answer(self.prompt, Decided("ask", words))
+
+    def lost(self, words: str) -> None:
+        """Print what is safe, unless something was printed."""
+        self.print(self.safe(words), words)
+
+    @property
+    def too_late(self) -> str:
+        return say(SECTION, "too late", seconds=round(self.limit))
+
+    def watch_limit(self) -> None:
+        """End this process with what is safe when it is too late, whatever keeps it."""
+
+        def end() -> None:
+            self.lost(self.too_late)
+            os._exit(self.status)
+
+        timer = threading.Timer(max(0.0, self.deadline + LATEST - time.monotonic()), end)
+        timer.daemon = True
+        timer.start()

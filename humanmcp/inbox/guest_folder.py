@@ -1,0 +1,115 @@
+"""The folder of a guest's session, which the processes of an agent's prompts share.
+
+Each prompt has a number, and a lock in `entered/` that its process holds. What all of them change
+(the last number, the transcript with the chain of decisions, the patterns) is changed in turn:
+under a lock that is held for as long as a disk takes.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox import records
+from humanmcp.inbox.atomic import replace_file
+from humanmcp.inbox.bell import Bell
+from humanmcp.inbox.contract import Key, SessionFacts, Tail
+from humanmcp.inbox.life_lock import LifeLock, is_held, turn
+from humanmcp.inbox.session_folder import find_record
+from humanmcp.inbox.transcript_writer import TranscriptWriter
+from humanmcp.inbox.transcripts import frames_before
+from humanmcp.protocol.conversation.decisions import DecisionChain
+from humanmcp.protocol.conversation.exchange import ExchangeState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from humanmcp.inbox.session_folder import SessionFolder
+    from humanmcp.protocol.conversation.transcript import Frame
+
+
+def entered_path(folder: SessionFolder, number: int) -> Path:
+    """Return the lock of a prompt: who finds it free knows that its process is gone."""
+    return folder.path / records.ENTERED / records.exchange_name(number)
+
+
+class Entered:
+    """A prompt of this process: its lock, and its bell."""
+
+    def __init__(self, folder: SessionFolder, number: int) -> None:
+        self.folder = folder
+        self._lock_path = entered_path(folder, number)
+        self.lock = LifeLock.take(self._lock_path)
+        self.bell = Bell.hang(folder.path / records.PROMPT_BELL.format(number))
+
+    def leave(self) -> None:
+        if self.bell is not None:
+            self.bell.close()
+        with suppress(OSError):
+            self._lock_path.unlink()
+        self.lock.release()
+
+
+class GuestFolder:
+    """A guest's session, for a process that takes part in it."""
+
+    def __init__(self, folder: SessionFolder) -> None:
+        self.folder = folder
+        self.path = folder.path
+
+    def begin(self, facts: SessionFacts, give_letter: Callable[[SessionFolder], str]) -> None:
+        """Make the session if it is not there, and close what dead processes have left open."""
+        for name in ("", records.OUTBOX, records.ENTERED, *records.STATES):
+            (self.path / name).mkdir(mode=0o700, exist_ok=True)
+        with turn(self.path / records.TURN):
+            if not (self.path / records.SESSION).exists():
+                give_letter(self.folder)
+                self._write_facts(facts)
+        for number in self.folder.numbers(ExchangeState.PENDING):
+            if not is_held(entered_path(self.folder, number)):
+                self.folder.close(number, ExchangeState.ABANDONED, None, "", None)
+
+    def enter(self) -> tuple[Key, Entered]:
+        """Take the next number."""
+        path = self.path / records.NUMBER
+        with turn(self.path / records.TURN):
+            number = (find_record(path, lambda record: int(record.get("number", 0))) or 0) + 1
+            self._replace(path, {"number": number})
+        return Key(self.folder.name, number), Entered(self.folder, number)
+
+    def share(self, write: Callable[[Tail], tuple[Sequence[Frame], Tail]]) -> None:
+        """Append to the transcript, and keep the end of the chain in the facts."""
+        path = self.path / records.TRANSCRIPT
+        with turn(self.path / records.TURN):
+            facts = find_record(
+                self.path / records.SESSION,
+                lambda record: records.read_facts(self.folder.name, record),
+            ) or SessionFacts(self.folder.name, "")
+            chain = DecisionChain(facts.decisions, facts.last_decision)
+            last = frames_before(path, 0, _MOST_AT_ONCE)
+            for frame in last:  # a process may have died before it wrote the facts
+                if frame.decision:
+                    chain.go_on(frame.decision)
+            seq = last[-1].seq if last else 0
+            frames, after = write(Tail(seq, chain.number, chain.last))
+            writer = TranscriptWriter(path, new=not path.exists())
+            try:
+                writer.append(*frames, durable=True)
+            finally:
+                writer.close()
+            kept = facts._replace(decisions=after.decisions, last_decision=after.last_decision)
+            if kept != facts:
+                self._write_facts(kept)
+
+    def _write_facts(self, facts: SessionFacts) -> None:
+        self._replace(self.path / records.SESSION, records.facts_record(facts))
+
+    def _replace(self, path: Path, record: records.Record) -> None:
+        content = records.encode(record)
+        replace_file(self.folder.temporary, path, content, durable=os.name != "nt")
+
+
+_MOST_AT_ONCE: Final = 4
+"""The most frames that are appended at once."""
