@@ -203,7 +203,7 @@ class ConfigFile:
             after = jsonc.put(after, keys, dict(entry))
         else:
             after = jsonc.put("{}", keys, dict(entry)) + "\n"
-        return self._proven(after, wanted)
+        return self.proven(after, wanted)
 
     def without(self, keys: Keys) -> Self:
         """Return the file without an entry.
@@ -215,7 +215,7 @@ class ConfigFile:
             return self
         if self.host.format is Format.TOML:
             return self._edited(lambda: toml_edit.take(self.text, keys))
-        return self._proven(jsonc.take(self.text, keys), _set(self.value, keys, None))
+        return self.proven(jsonc.take(self.text, keys), _set(self.value, keys, None))
 
     def undone(self, changed: Sequence[Keys]) -> Self | None:
         """Return the file before `having` changed it, or None if that is unknown.
@@ -256,7 +256,7 @@ class ConfigFile:
                 if own is not None and own == after.text_of(keys):
                     start, end = self._span_of(keys) or (0, 0)
                     restored = self.text[:start] + (before.text_of(keys) or "") + self.text[end:]
-                    return self._proven(restored, _set(self.value, keys, original))
+                    return self.proven(restored, _set(self.value, keys, original))
         return None
 
     def _span_of(self, keys: Keys) -> tuple[int, int] | None:
@@ -308,16 +308,17 @@ class ConfigFile:
         except toml_edit.NotEditableError as error:
             raise ConfigFileError("not understood", path=self.path) from error
 
-    def _proven(self, after: str, wanted: Mapping[str, Any]) -> Self:
+    def proven(self, after: str, wanted: Mapping[str, Any]) -> Self:
         """Return the file with a new text, if the text decodes to the wanted content.
 
         Raises:
             ConfigFileError: it does not; the layout of the file is not understood.
         """
         changed = dataclasses.replace(self, text=after)
-        if changed.value != wanted:
-            raise ConfigFileError("not understood", path=self.path)
-        return changed
+        with contextlib.suppress(ConfigFileError):  # what the edit broke is no fault of the file
+            if changed.value == wanted:
+                return changed
+        raise ConfigFileError("not understood", path=self.path)
 
 
 def as_laid_out(host: Host, path: Path) -> Host:

@@ -352,16 +352,16 @@ def hooked(file: ConfigFile, items: Mapping[str, Any], new: str) -> ConfigFile:
     content = json.loads(new) if is_new else file.value
     if items:
         _stop_if_odd(file, items)
-        changed = replace(file, text=with_hooks(file.text, content, items, new))
+        after = with_hooks(file.text, content, items, new)
     elif ours := our_hooks(content):
         own = {event: next(iter(places.values())) for event, places in ours.items()}
         before = file.before(lambda one: hooked(one, own, new))
         if before is not None and not our_hooks(before.value):
             return before
         left = without_hooks(file.text, content)
-        changed = replace(file, text=left if of_others(content).keys() - {"version"} else "")
+        after = left if of_others(content).keys() - {"version"} else ""
     else:
         return file
-    if changed.text not in ("", file.text) and changed.value != _with_ours(content, items):
-        raise ConfigFileError("not understood", path=file.path)
-    return changed
+    if after in ("", file.text):
+        return replace(file, text=after)
+    return file.proven(after, _with_ours(content, items))

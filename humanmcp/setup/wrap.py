@@ -30,9 +30,9 @@ from humanmcp.setup.hosts import (
     Format,
     Host,
     command_in,
+    given_to_humanmcp,
     place,
     starter,
-    starts_humanmcp,
     url_in,
 )
 
@@ -73,11 +73,10 @@ def is_wrapped(entry: object) -> bool:
 
 
 def _words_after_tap(entry: object) -> Sequence[str]:
-    words = command_in(entry)
-    if not starts_humanmcp(entry) or _TAP not in words or _DASHES not in words:
+    words = given_to_humanmcp(command_in(entry))
+    if words[1:2] != (_TAP,) or _DASHES not in words:
         return ()
-    dashes = words.index(_DASHES)
-    return words[dashes + 1 :] if words.index(_TAP) < dashes else ()
+    return words[words.index(_DASHES) + 1 :]
 
 
 def _with_words(entry: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
@@ -115,8 +114,8 @@ def state_of(entry: object) -> TapState:
     """Return whether an entry has a tap, or can have one."""
     if is_wrapped(entry):
         return TapState.WRAPPED
-    if command_in(entry):
-        return TapState.OURS if starts_humanmcp(entry) else TapState.PLAIN
+    if words := command_in(entry):
+        return TapState.OURS if given_to_humanmcp(words) else TapState.PLAIN
     return TapState.REMOTE if url_in(entry) else TapState.ODD
 
 

@@ -245,6 +245,20 @@ def test_a_file_of_any_shape_is_written_or_explained(
         assert "has no hook of humanmcp" in run(host, "--approvals", "--remove").err
 
 
+def test_an_edit_that_fails_is_no_fault_of_the_file(
+    run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not told that the file is not JSON."""
+    path = HOOKS["codex"].path
+    path.parent.mkdir()
+    path.write_text('{"hooks": {}}', "utf-8")
+    monkeypatch.setattr("humanmcp.setup.hook_entries.with_hooks", lambda *_: "{,}")
+    written = run("codex", "--approvals", "--write")
+    assert "cannot change" in written.err
+    assert "not JSON" not in written.err
+    assert path.read_text("utf-8") == '{"hooks": {}}'
+
+
 def test_what_is_removed_does_not_come_back_from_an_old_copy(run: Callable[..., Ran]) -> None:
     """The copy from before the last change has an older hook of ours."""
     path = HOOKS["codex"].path

@@ -65,9 +65,12 @@ def test_only_an_entry_with_a_command_of_strings_can_have_a_tap(entry: object, s
 
 
 def test_our_own_server_is_not_taken_for_a_wrapped_one() -> None:
-    """`humanmcp serve` has no tap."""
+    """`humanmcp serve` has no tap; and what only has its name among its words is another server."""
     assert not is_wrapped({"command": "/opt/bin/humanmcp", "args": ["serve", "--", "tap"]})
     assert unwrapped({"command": "other", "args": ["tap", "--", "x"]}) is None
+    for words in (["-c", "x", "humanmcp", "tap", "--", "y"], ["humanmcp"]):
+        assert unwrapped({"command": "sh", "args": words}) is None
+        assert state_of({"command": "sh", "args": words}).value == "plain"
 
 
 CONFIG = """{
