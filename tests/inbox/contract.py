@@ -44,7 +44,10 @@ from humanmcp.protocol.conversation.decisions import (
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, TextForm
+from tests.inbox.crashing import Countdown
 from tests.support.waiting import until
+
+MORE_STEPS_THAN_ANY: Final = 80
 
 
 class Store(Protocol):
@@ -58,6 +61,9 @@ class Store(Protocol):
 
     def age_writers(self, seconds: float) -> None:
         """Let the signs of writers be older, by the clock that counts for them."""
+
+    def killed(self, step: int, *inboxes: Inbox) -> AbstractContextManager[Countdown]:
+        """Let the process of these die before its n-th step."""
 
     def watch(self, look: Callable[[], object], *inboxes: Inbox) -> AbstractContextManager[None]:
         """Let another process look before each step of these, and after the last one."""
@@ -266,6 +272,34 @@ class InboxContract:
             assert _is_typed(desk, key, "typed later")
         if name.startswith("settled"):
             assert [reply.text for _, reply in server.outgoing(key.session)] == ["said again"]
+
+    @pytest.mark.parametrize("name", PAIRS)
+    def test_what_a_kill_left_half_is_found_at_the_next_start(
+        self, store: Store, name: str
+    ) -> None:
+        """Killed between two steps: the next process sees what is done, or what is left to do."""
+        pair = PAIRS[name]
+        for step in range(1, MORE_STEPS_THAN_ANY):
+            server, desk = store.view(), store.view()
+            key = Key(server.begin_session(SessionFacts("", AT)), 1)
+            server.deliver(item_of(key.session))
+            pair.before(server, desk, key)
+            acting = store.view()
+            with store.killed(step, server, acting) as countdown:
+                pair.act(server, acting, key)
+            store.kill(server)
+            after = store.view()
+            if after.facts(key.session).life is not Life.CLOSED:
+                after.resume(key.session)
+            if not pair.seen(desk, key):
+                taken = [reply.text for _key, reply in after.take_replies(key.session)]
+                assert taken == ["first"] or name.startswith(("changed", "settled", "ended"))
+                pair.act(after, desk, key)
+            assert pair.seen(desk, key), f"killed before step {step}"
+            pair.then(desk, key)
+            if not countdown.happened:
+                return
+        raise AssertionError
 
     # -- 1: what was delivered can be read, and survives --------------------------------------
 

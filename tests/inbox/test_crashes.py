@@ -16,7 +16,6 @@ from humanmcp.inbox.contract import (
     Inbox,
     Item,
     Key,
-    Life,
     Reply,
     SessionFacts,
     StoreError,
@@ -190,34 +189,6 @@ def test_a_process_may_be_killed_at_any_call(name: str, tmp_path: Path) -> None:
         assert [frame.seq for frame in scene.fresh().frames(scene.key.session)][:1] == [1]
         if not countdown.happened:
             return
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_what_a_kill_left_half_is_found_at_the_next_start(name: str, tmp_path: Path) -> None:
-    """Killed between two steps: the next process sees what is done, or what is left to do."""
-    pair = PAIRS[name]
-    for call in range(1, MORE_CALLS_THAN_ANY):
-        home = tmp_path / str(call)
-        server, desk = FolderInbox(home), FolderInbox(home)
-        key = Key(server.begin_session(SessionFacts("", AT)), 1)
-        server.deliver(item_of(key.session))
-        pair.before(server, desk, key)
-        with killed_at(call) as countdown:
-            pair.act(server, desk, key)
-        for owned in server._own.values():  # the system lets go of what a dead process held
-            owned.lock.release()
-        after = FolderInbox(home)
-        if after.facts(key.session).life is not Life.CLOSED:
-            after.resume(key.session)
-        if not pair.seen(desk, key):
-            taken = [reply.text for _key, reply in after.take_replies(key.session)]
-            assert taken == ["first"] or name.startswith(("changed", "settled", "ended"))
-            pair.act(after, desk, key)
-        assert pair.seen(desk, key), f"killed at call {call}"
-        pair.then(desk, key)
-        if not countdown.happened:
-            return
-    raise AssertionError
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -36,7 +36,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import to_json
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.inbox.contract import AT, HINT, InboxContract, frame_of, item_of
-from tests.inbox.crashing import watched
+from tests.inbox.crashing import Countdown, killed_at, watched
 from tests.support.waiting import until
 
 POSIX: Final = pytest.mark.skipif(os.name == "nt", reason="POSIX modes and links")
@@ -60,6 +60,10 @@ class FolderStore:
             owned.lock.release()
         for entered in inbox._entered.values():
             entered.lock.release()
+
+    def killed(self, step: int, *_inboxes: Inbox) -> AbstractContextManager[Countdown]:
+        """Die at a call that changes the file system."""
+        return killed_at(step)
 
     def watch(self, look: Callable[[], object], *_inboxes: Inbox) -> AbstractContextManager[None]:
         """Look before each call that changes the file system."""

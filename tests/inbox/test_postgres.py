@@ -39,6 +39,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN
 from humanmcp.server.journal import Clock, Journal
 from tests.inbox.contract import AT, InboxContract, frame_of, item_of
+from tests.inbox.crashing import Countdown, Crash
 from tests.support.postgres_server import PostgresServer
 from tests.support.speaking import said_in
 from tests.support.waiting import PATIENCE, until
@@ -72,22 +73,24 @@ class PostgresStore:
         inbox._db.run("DELETE FROM humanmcp.processes WHERE id = %(lease)s", lease=lease)
 
     @contextmanager
+    def killed(self, step: int, *inboxes: Inbox) -> Iterator[Countdown]:
+        """Die at a statement: what was not committed is as if it had not been."""
+        countdown = Countdown(step, Crash, once=False)
+        with ExitStack() as stack, suppress(Crash):
+            for inbox in inboxes:
+                stack.enter_context(_with_run(inbox, countdown.wrap))
+            yield countdown
+
+    @contextmanager
     def watch(self, look: Callable[[], object], *inboxes: Inbox) -> Iterator[None]:
         """Look before each statement."""
 
-        def looked(database: Database) -> Callable[..., Any]:
-            run = database.run
-
-            def look_and_run(*words: Any, **values: Any) -> Any:  # noqa: ANN401 - as `run`
-                look()
-                return run(*words, **values)
-
-            return look_and_run
+        def looked(run: Callable[..., object]) -> Callable[..., object]:
+            return lambda *words, **values: (look(), run(*words, **values))[1]
 
         with ExitStack() as stack:
             for inbox in inboxes:
-                assert isinstance(inbox, PostgresInbox)
-                stack.enter_context(patch.object(inbox._db, "run", looked(inbox._db)))
+                stack.enter_context(_with_run(inbox, looked))
             yield
         look()
 
@@ -95,6 +98,23 @@ class PostgresStore:
         """Change the times in their rows."""
         sql = "UPDATE humanmcp.writers SET seen = seen - make_interval(secs => %(seconds)s)"
         self.databases[-1].run(sql, seconds=seconds)
+
+
+@contextmanager
+def _with_run(
+    inbox: Inbox, change: Callable[[Callable[..., object]], Callable[..., object]]
+) -> Iterator[None]:
+    """Run each statement of this thread, and of no other one of the process, in another way."""
+    assert isinstance(inbox, PostgresInbox)
+    run, own = inbox._db.run, threading.get_ident()
+    changed = change(run)
+
+    def choose(*words: object, **values: object) -> object:
+        chosen: Callable[..., object] = changed if threading.get_ident() == own else run
+        return chosen(*words, **values)
+
+    with patch.object(inbox._db, "run", choose):
+        yield
 
 
 @pytest.fixture
