@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
+from humanmcp.common.terminal import to_stderr
 from humanmcp.http.bodies import Bodies, BodyError, BodyTrouble, client_address, stated_length
 from humanmcp.http.listening import QuietServer
 from humanmcp.http.responses import OWN, HttpAnswer, HttpResponse, ResponseNotes, Stream
@@ -36,6 +37,7 @@ from humanmcp.protocol.http.inbound import (
 )
 from humanmcp.protocol.http.outbound import EVENTS, INSTEAD, JSON, PATH, EventId
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables.versions import features
 
 if TYPE_CHECKING:
@@ -155,6 +157,11 @@ NO_INBOX: Final = HttpRefusal(503, "no inbox", -32603, (("retry-after", "1"),))
 NO_STORE: Final = NO_INBOX._replace(why="no store")
 
 
+_MOST_TOLD: Final = 10
+"""The maximum number of refused pages that a person is told of."""
+_LONGEST_TOLD: Final = 100
+
+
 class HttpApp(Generic[_Session]):
     """Everything at the address."""
 
@@ -163,14 +170,22 @@ class HttpApp(Generic[_Session]):
         self._address = address
         self._bodies = Bodies(LARGEST_MESSAGE)
         self._one_large = asyncio.Lock()
+        self._refused_pages: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         headers = Headers.of(
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
         )
-        response = HttpResponse(receive, send)
+        page = inbound.for_page(headers, self._address)
+        response = HttpResponse(receive, send, page)
         refusal = inbound.refusal_of(scope["path"], headers, self._address) or _two_lengths(headers)
+        asked = inbound.preflight(scope["method"], headers) if page else ()
+        if asked and refusal in (None, inbound.NO_KEY):
+            await response.whole(200, more=asked)
+            return
+        if refusal is inbound.FOREIGN:
+            self._tell_refused(headers.get("origin") or "")
         try:
             if refusal is None:
                 refusal = await self._serve(scope, headers, response)
@@ -186,6 +201,14 @@ class HttpApp(Generic[_Session]):
             logger.info("refused with %d: %s", refusal.status, refusal.why)
             sentence = say("http", refusal.why, "en", **dict(refusal.fillings))
             await response.refuse(refusal, sentence)
+
+    def _tell_refused(self, origin: str) -> None:
+        """Tell of a page that was refused: once, and of a few."""
+        if origin not in self._refused_pages and len(self._refused_pages) < _MOST_TOLD:
+            self._refused_pages.add(origin)
+            told = say("http", "page refused", origin=one_line(origin, _LONGEST_TOLD))
+            logger.warning("%s", told)
+            to_stderr(told)
 
     async def _serve(
         self, scope: Scope, headers: Headers, response: HttpResponse

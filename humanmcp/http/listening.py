@@ -32,7 +32,7 @@ from humanmcp.protocol.http.inbound import HttpAddress
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import FrameType
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -331,10 +331,13 @@ def address_of(text: str) -> tuple[str, int]:
     return host, number
 
 
-def bind(text: str, key: str, *, lan: bool, url: str = "") -> tuple[socket.socket, HttpAddress]:
+def bind(
+    text: str, key: str, *, lan: bool, url: str = "", pages: Iterable[str] = ()
+) -> tuple[socket.socket, HttpAddress]:
     """Listen where it was asked for; beyond this computer only where that was said.
 
-    `url` is the address of a proxy before it, or another name of this computer.
+    `url` is the address of a proxy before it, or another name of this computer. `pages` are the
+    origins of pages that may send requests.
 
     Raises:
         HttpServeError: the address cannot be used.
@@ -353,7 +356,8 @@ def bind(text: str, key: str, *, lan: bool, url: str = "") -> tuple[socket.socke
         listening.close()
         raise HttpServeError("port taken", port=port)
     names = _names_of(host) if is_open else ()
-    return listening, HttpAddress(host, got, key, is_open, names, outside)
+    origins = tuple(origin for page in pages for origin in outside_of(page))
+    return listening, HttpAddress(host, got, key, is_open, names, outside, origins)
 
 
 def outside_of(url: str | None) -> tuple[str, ...]:

@@ -332,9 +332,13 @@ class ResponseNotes:
 class HttpResponse:
     """One HTTP response."""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(
+        self, receive: Receive, send: Send, always: tuple[tuple[str, str], ...] = ()
+    ) -> None:
+        """`always` are headers that each response has, also a refusal."""
         self.receive: Final = receive
         self.send: Final = send
+        self._always: Final = always
         self.headers: tuple[tuple[str, str], ...] = ()
         """Go out with it whatever it becomes."""
         self.notes = ResponseNotes()
@@ -407,6 +411,7 @@ class HttpResponse:
 
     async def _start(self, status: int, headers: list[tuple[str, str]]) -> None:
         self.is_begun = True
+        headers = [*headers, *self._always]
         self.notes.response(status, headers)
         raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
         await self.send({"type": "http.response.start", "status": status, "headers": raw})

@@ -167,6 +167,7 @@ def add_flags_of_server(parser: Parser) -> None:
     flag("--http", nargs="?", const="", metavar="ADDRESS")
     flag("--lan", action="store_true")
     flag("--url", metavar="URL", default="")
+    flag("--allow-origin", metavar="ORIGIN", action="append", default=[])
     flag("--key", metavar="FILE")
 
 
@@ -218,7 +219,13 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
         parts = _parts(arguments, settings, stderr)
         inbox = open_inbox(parts.home, settings.inbox)
         key, made = sessions.read_key(arguments.key) if arguments.key else ("", None)
-        listening, address = bind(arguments.http, key, lan=arguments.lan, url=arguments.url)
+        listening, address = bind(
+            arguments.http,
+            key,
+            lan=arguments.lan,
+            url=arguments.url,
+            pages=arguments.allow_origin,
+        )
     except (StopError, OSError) as error:
         stderr.write(f"humanmcp: {sentence_of(error)}\n")
         return CANNOT_START

@@ -62,6 +62,7 @@ def add_arguments(parser: Parser) -> None:
     flag = parser.flags("tap")
     add_flags(parser, "home", "title", "book", "lang")
     flag("--http", nargs="?", const="", metavar="ADDRESS:PORT")
+    flag("--allow-origin", metavar="ORIGIN", action="append", default=[])
     flag("--log-dir", metavar="FOLDER")
     flag("--quiet", action="store_true")
     flag("--hold", action="append", default=[], metavar="PATTERN")
@@ -118,7 +119,7 @@ def _front(arguments: argparse.Namespace, settings: Settings, wanted: _Wanted) -
     from humanmcp.tap.http_front import TapCommand, TapFront, serve  # noqa: PLC0415 - as above
 
     try:
-        listening, address = bind(arguments.http, "", lan=False)
+        listening, address = bind(arguments.http, "", lan=False, pages=arguments.allow_origin)
     except (HttpServeError, OSError) as error:
         to_stderr(sentence_of(error))
         return USAGE_ERROR

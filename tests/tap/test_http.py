@@ -471,6 +471,19 @@ def tap_at_an_address(home: Path, *words: str) -> Iterator[str]:
         tap.stderr.close()
 
 
+def test_a_page_of_a_client_in_a_browser_is_let_in(home: Path) -> None:
+    """By its origin, which is told when it was refused; its browser asks before."""
+    page = {"Origin": "http://localhost:6274", "Access-Control-Request-Method": "POST"}
+    with tap_at_an_address(home, "--allow-origin", page["Origin"], "--", "true") as where:
+        for origin, status in ((page["Origin"], 200), ("http://localhost:1", 403)):
+            connection = http.client.HTTPConnection(where, timeout=PATIENCE)
+            connection.request("OPTIONS", "/mcp", headers={**page, "Origin": origin})
+            response = connection.getresponse()
+            allowed = response.getheader("access-control-allow-origin")
+            assert (response.status, allowed) == (status, origin if status == 200 else None)
+            connection.close()
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_a_session_that_cannot_be_begun_again_is_refused_at_once(
     home: Path, *, known: bool

@@ -337,7 +337,8 @@ class HttpAddress:
     """The address of the server. `key` is what a client must send, "" for nothing.
 
     With `is_open`, other computers reach it: by `names`, which are hosts without port (an IPv6
-    address in brackets), or by a proxy at `outside`, such as `https://mcp.example`.
+    address in brackets), or by a proxy at `outside`, such as `https://mcp.example`. `pages` are the
+    origins of other pages that may send requests.
     """
 
     host: str
@@ -346,6 +347,7 @@ class HttpAddress:
     is_open: bool = False
     names: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
 
     @property
     def url(self) -> str:
@@ -386,6 +388,40 @@ def refusal_of(target: str, headers: Headers, address: HttpAddress) -> HttpRefus
     return None if _has_key(headers, address.key) else NO_KEY
 
 
+_EXPOSED: Final = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate"
+
+
+def for_page(headers: Headers, address: HttpAddress) -> tuple[tuple[str, str], ...]:
+    """Return what lets a page read a response, if it may send requests; () for other senders.
+
+    https://fetch.spec.whatwg.org/#http-responses
+    """
+    origin = headers.get("origin") or ""
+    if origin.lower() not in address.pages:
+        return ()
+    return (
+        ("access-control-allow-origin", origin),
+        ("access-control-expose-headers", _EXPOSED),
+        ("vary", "origin"),
+    )
+
+
+def preflight(method: str, headers: Headers) -> tuple[tuple[str, str], ...]:
+    """Return the answer to a browser that asks whether a page may send this; () for requests.
+
+    It asks without the page's headers, so without its key.
+    https://fetch.spec.whatwg.org/#http-cors-protocol
+    """
+    if method != "OPTIONS" or headers.get("access-control-request-method") is None:
+        return ()
+    wanted = headers.get("access-control-request-headers") or ""
+    return (
+        ("access-control-allow-methods", "POST, GET, DELETE"),
+        *([("access-control-allow-headers", wanted)] if wanted else []),
+        ("access-control-max-age", "600"),
+    )
+
+
 def _asked_for(target: str, host: str) -> tuple[str, str]:
     """Return the requested host and path.
 
@@ -402,7 +438,7 @@ def _asked_for(target: str, host: str) -> tuple[str, str]:
 
 def _is_ours(origin: str, host: str, address: HttpAddress) -> bool:
     """Return True if the `Origin` of a page is the requested address."""
-    if origin.lower() in address.outside:
+    if origin.lower() in (*address.outside, *address.pages):
         return True
     try:
         parts = urlsplit(origin.lower())

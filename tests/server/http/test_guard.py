@@ -32,6 +32,47 @@ def test_a_page_of_another_address_is_403(server: ServingHttp) -> None:
     assert "access-control-allow-origin" not in got.headers
 
 
+def test_a_refused_page_is_told_of_once(server: ServingHttp) -> None:
+    """With the flag that lets it in; of many pages, only of some."""
+    for origin in ("http://localhost:6274", "http://localhost:6274", "null"):
+        assert ask(server, Origin=origin).status == 403
+    until(lambda: "--allow-origin null" in server.said, "the second page")
+    assert server.said.count("--allow-origin http://localhost:6274") == 1
+    for number in range(30):
+        ask(server, Origin=f"http://{number}.example")
+    assert server.said.count("--allow-origin") <= 10
+
+
+def test_a_page_that_is_let_in_is_served_as_a_client(tmp_path: Path) -> None:
+    """Its browser asks first, without the key; another page is still refused."""
+    page = {"Origin": "http://localhost:6274"}
+    wanted = {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,content-type,mcp-session-id",
+    }
+    key = tmp_path / "key"
+    flags = ("--auto", "--key", str(key), "--allow-origin", "http://localhost:6274/")
+    with ServingHttp(tmp_path / "inbox", *flags) as server:
+        asked = server.ask("OPTIONS", headers={**page, **wanted})
+        assert asked.status == 200
+        allowed = asked.headers["access-control-allow-headers"]
+        assert allowed == wanted["Access-Control-Request-Headers"]
+        assert asked.headers["access-control-allow-methods"] == "POST, GET, DELETE"
+        token = {"Authorization": f"Bearer {key.read_text().strip()}"}
+        begun, refused = ask(server, **page, **token), ask(server, **page)
+        assert (begun.status, refused.status) == (200, 401)
+        for got in (asked, begun, refused):
+            assert got.headers["access-control-allow-origin"] == "http://localhost:6274"
+            assert "Mcp-Session-Id" in got.headers["access-control-expose-headers"]
+            assert got.headers["vary"] == "origin"
+        other = server.ask("OPTIONS", headers={"Origin": "http://evil.example", **wanted})
+        assert other.status == 403
+        plain = ask(server, **token)
+        assert plain.status == 200
+        for got in (other, plain):
+            assert "access-control-allow-origin" not in got.headers
+
+
 def test_a_key_is_asked_for_and_nothing_is_said_without_it(tmp_path: Path) -> None:
     """401 with Bearer; the metadata of OAuth still is not there."""
     file = tmp_path / "key"
