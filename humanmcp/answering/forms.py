@@ -130,7 +130,7 @@ def _read(field: Field, typed: str, *, numbered: bool) -> Any:  # noqa: ANN401 -
         raise FieldError(field, typed)
     try:
         found = json.loads(plain)
-    except ValueError:
+    except (ValueError, RecursionError):
         if kind == "any":
             return typed
         raise FieldError(field, typed) from None
@@ -171,7 +171,7 @@ def _several(field: Field, typed: str, *, numbered: bool) -> list[Any]:
     if typed.lstrip().startswith("["):
         try:
             found = json.loads(typed)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise FieldError(field, typed) from None
         return [_chosen(field, _typed(one), numbered=False) for one in found]
     words = re.split(_BETWEEN, typed)
@@ -199,7 +199,7 @@ def _quoted(value: str) -> str:
     if value.startswith(("[", "{")):
         try:
             json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
         else:
             return value
@@ -220,7 +220,7 @@ def arguments(typed: str, schema: object) -> dict[str, Any]:
     if typed.lstrip().startswith("{"):
         try:
             found = json.loads(typed)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise TypingError(typed) from error
         return dict(found)
     known = {field.name: field for field in Field("", object_at(schema)).fields}
@@ -260,7 +260,7 @@ def _pairs(typed: str) -> Iterator[tuple[str, str]]:
         if typed[start : start + 1] in ("[", "{", '"'):
             try:
                 _, at = _DECODER.raw_decode(typed, start)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise TypingError(typed[start:]) from error
         else:
             word = _WORD.match(typed, start)

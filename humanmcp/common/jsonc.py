@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BOM: Final = "\ufeff"
-_STRING: Final = r'"(?:[^"\\\n]|\\.)*"'
-_STRING_OR_COMMENT: Final = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+# also one that does not end: it is not read again from its next quote
+_STRING: Final = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?+'
+_STRING_OR_COMMENT: Final = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _STRING_OR_COMMA: Final = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 _NO_LINE_END: Final = re.compile(r"[^\r\n]")
 _SPACE: Final = re.compile(r"[ \t]*")

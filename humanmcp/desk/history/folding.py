@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from markupsafe import Markup, escape
 
+from humanmcp.protocol.json.jsonrpc import STRING, TORN
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import visible
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 MOST_FOLDED: Final = 5000
 """The maximum number of lines that can be folded: a browser draws them in a tenth of a second."""
 _PIECE: Final = re.compile(
-    r'(?P<name>"(?:[^"\\]|\\.)*"(?=:))|(?P<string>"(?:[^"\\]|\\.)*")'
-    r'|(?P<value>[-+.\w]+)|(?P<mark>[^-+.\w"]+|")'
+    rf"(?P<name>{STRING}(?=:))|(?P<string>{STRING})"
+    rf'|(?P<value>[-+.\w]+)|(?P<mark>[^-+.\w"]+|{TORN})'
 )
 
 

@@ -361,7 +361,7 @@ _DECIDED: Final = {
 def difference(before: str, now: str) -> Iterator[tuple[str, str]]:
     """Yield the lines of two texts: `same`, `gone` or `new`, and the line."""
     old, new = (text.split("\n")[:MOST_COMPARED] for text in (before, now))
-    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for tag, a, b, c, d in SequenceMatcher(None, old, new).get_opcodes():
         if tag == "equal":
             yield from (("same", line) for line in old[a:b])
         else:

@@ -10,6 +10,7 @@ import enum
 import json
 import math
 import re
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -23,13 +24,16 @@ DEEPEST_INCOMING: Final = 128
 """The maximum depth of brackets in a received line; common parsers stop at about 200."""
 
 # possessive (`*+`): no backtracking in a string of ten million characters
-STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_STRING_OR_MARKS: Final = re.compile(rf'{STRING}|[^ \t\r\n"]++|"', re.DOTALL)
+_BEGUN: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+'
+STRING: Final = rf'{_BEGUN}"'
+TORN: Final = rf"{_BEGUN}\\?+\Z"
+"""A string without an end: it is the rest of the text. So each quote is tried once."""
+_STRING_OR_MARKS: Final = re.compile(rf'{STRING}|{TORN}|[^ \t\r\n"]++', re.DOTALL)
 _NO_BRACKET: Final = bytes(code for code in range(128) if code not in b"[]{}")
 BRACKETS: Final = r"(?P<opens>[\[{])|(?P<closes>[\]}])"
-_REST: Final = r'(?P<mark>[,:])|(?P<word>[^\s\[\]{},:"]+)|(?P<torn>")'
+_REST: Final = rf'(?P<mark>[,:])|(?P<word>[^\s\[\]{{}},:"]+)|(?P<torn>{TORN})'
 TOKEN: Final = re.compile(rf"(?P<string>{STRING})|{BRACKETS}|{_REST}", re.DOTALL)
-"""One piece of a JSON text. `torn` is a quote without a closing one."""
+"""One piece of a JSON text. `torn` is a string without an end."""
 MOST_IN_BATCH: Final = 100
 """The maximum number of messages in a batch: they are processed at once, while others wait."""
 
@@ -424,15 +428,18 @@ def value_end(text: str, at: int) -> int:
     return found.end() if found else len(text)
 
 
-def closed_at(text: str, at: int, tokens: re.Pattern[str] = TOKEN) -> int:
-    """Return the offset where the brackets that open at `at` are all closed, -1 if they are not.
+def closed_at(text: str, at: int) -> int:
+    """Return the offset where the brackets that open at `at` are all closed, -1 if they are not."""
+    return closed_in(TOKEN.finditer(text, at))
 
-    `tokens` must have the groups `opens` and `closes`, and `torn` for an unclosed string.
+
+def closed_in(tokens: Iterator[re.Match[str]]) -> int:
+    """Return the end of the token that closes the first bracket, -1 if none does.
+
+    The groups `opens` and `closes` tell the brackets.
     """
     depth = 0
-    for found in tokens.finditer(text, at):
-        if found.lastgroup == "torn":
-            return -1
+    for found in tokens:
         depth += (found.lastgroup == "opens") - (found.lastgroup == "closes")
         if depth == 0:
             return found.end()
@@ -446,24 +453,33 @@ def compact(text: str) -> str:
     `1.0`, big integers, key order and escapes stay as typed, which re-serialising would not do.
     Valid JSON has no raw line break in a string, so the result is always one line.
     """
+    if '\\"' in text or text.count('"') % 2:
+        *pieces, last = _STRING_OR_MARKS.findall(text) or [""]
+        if last[:1] == '"' and not _ONE_STRING.fullmatch(last):
+            last = last.translate(_NO_SPACE)
+        return "".join((*pieces, last))
     parts = text.split('"')
-    if not _all_quotes_pair(text, parts):
-        return "".join(_STRING_OR_MARKS.findall(text))
     parts[::2] = '"'.join(parts[::2]).translate(_NO_SPACE).split('"')
     return '"'.join(parts)
 
 
-def _all_quotes_pair(text: str, parts: list[str]) -> bool:
-    """Return True if every second part of a text, split at its quotes, is a string."""
-    return len(parts) % 2 == 1 and '\\"' not in text
+def _outside_strings(text: str) -> str:
+    """Return the parts of a text outside its strings, and what follows a quote without an end."""
+    if '\\"' not in text and text.count('"') % 2 == 0:
+        return "".join(text.split('"')[::2])
+    ended = f'{text} "'  # ends a string that has no end: so each quote is tried once
+    outside = _ONE_STRING.sub("", ended)
+    if outside.endswith('"'):
+        return outside[:-2]
+    (torn,) = deque(_ONE_STRING.finditer(ended), maxlen=1)
+    return outside + text[torn.start() :]
 
 
 def deeper_than(text: str, limit: int) -> bool:
     """Return True if brackets nest deeper than `limit`, without parsing (parsers may overflow)."""
     if text.count("[") + text.count("{") <= limit:
         return False
-    parts = text.split('"')
-    outside = "".join(parts[::2]) if _all_quotes_pair(text, parts) else _ONE_STRING.sub("", text)
+    outside = _outside_strings(text)
     brackets = whole = outside.encode("ascii", "ignore").translate(None, _NO_BRACKET)
     for _levels in range(limit // 2):  # each round removes one or two levels
         if not brackets:

@@ -125,7 +125,7 @@ def pretty(text: str) -> str:
     """Return a JSON text with one member or item per line; quickly, even if it is not JSON."""
     parts: list[str] = []
     depth = 0
-    pieces = [found[0] for found in TOKEN.finditer(text) if found.lastgroup != "torn"]
+    pieces = [found[0] for found in TOKEN.finditer(text)]
     for at, piece in enumerate(pieces):
         following = pieces[at + 1] if at + 1 < len(pieces) else ""
         if piece in _CLOSES:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.model import TextEdit
-from humanmcp.protocol.json.jsonrpc import BRACKETS, closed_at
+from humanmcp.protocol.json.jsonrpc import BRACKETS, STRING, TORN, closed_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +27,12 @@ ANSWER_NAMES: Final = frozenset(
 """The member names that identify an answer in any text."""
 
 _MOST_TRIES: Final = 200
-_TOKEN: Final = re.compile(
-    r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|'
-    rf"(?<=[\[{{(:,\s])'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'|{BRACKETS}",
-    re.DOTALL,
-)
+_MOST_READ: Final = 500_000
+"""The number of characters after which no other bracket is tried: each may be read to the end."""
+_SINGLE_QUOTED: Final = r"(?<=[\[{(:,\s])'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'"
+_TOKEN: Final = re.compile(rf"{STRING}|(?P<torn>{TORN})|{_SINGLE_QUOTED}|{BRACKETS}", re.DOTALL)
+_BRACKET: Final = re.compile(BRACKETS)
+_OPENER: Final = re.compile(r"[\[{]")
 _NAME: Final = re.compile(r"""[\[{,\s]["'“]?(\w+)["'”]?\s*:""")
 _QUOTED_LINE: Final = re.compile(r"[ \t]*(?:>[ \t]?)+")
 _SLASHED: Final = re.compile(r'\s*(?:"|\')?[\[{]\s*\\+"')
@@ -64,18 +65,28 @@ def find_answer(text: str) -> Around | None:
 
 def _documents(text: str) -> Iterator[tuple[int, int]]:
     """Yield the places of possible answers: balanced brackets with the name of an answer."""
-    at, tries = 0, 0
-    while tries < _MOST_TRIES:
-        opened = re.compile(r"[\[{]").search(text, at)
+    at, tries, read = 0, 0, 0
+    while tries < _MOST_TRIES and read < _MOST_READ:
+        opened = _OPENER.search(text, at)
         if opened is None:
             return
         tries += 1
-        end = closed_at(text, opened.start(), _TOKEN)
-        if end < 0 or not _is_answer(text[opened.start() : end]):
-            at = opened.end()
+        start, end = opened.start(), closed_in(_tokens(text, opened.start()))
+        read += (end if end >= 0 else len(text)) - start
+        if end < 0 or not _is_answer(text[start:end]):
+            at = start + 1
             continue
-        yield opened.start(), end
+        yield start, end
         at = end
+
+
+def _tokens(text: str, at: int) -> Iterator[re.Match[str]]:
+    """Yield the strings and brackets from `at` on; after a quote without an end only brackets."""
+    for found in _TOKEN.finditer(text, at):
+        if found.lastgroup == "torn":
+            yield from _BRACKET.finditer(text, found.start())
+        else:
+            yield found
 
 
 def _is_answer(text: str) -> bool:

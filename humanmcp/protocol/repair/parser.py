@@ -38,12 +38,13 @@ _ENVELOPE: Final = frozenset({"jsonrpc", "id", "result", "error", "content"})
 """Names that identify an answer without quotes and without a brace."""
 
 
-def examine(text: str) -> tuple[list[JsonMistake], tuple[TextEdit, ...]]:
+def examine(text: str, deepest: int) -> tuple[list[JsonMistake], tuple[TextEdit, ...]]:
     """Return all mistakes of a text that is not JSON, or that has a name twice in one object.
 
-    The edits make it valid JSON; () if nobody knows what was meant.
+    The edits make it valid JSON; () if nobody knows what was meant. More than `deepest` levels of
+    brackets, also of full-width ones, are not read.
     """
-    parser = _RepairParser(text)
+    parser = _RepairParser(text, deepest=deepest)
     try:
         parser.document()
     except UnrepairableError:
@@ -76,6 +77,7 @@ class _RepairParser(ScalarReader):
 
     _open: list[tuple[str, int]] = field(default_factory=list)
     """The open brackets with their places."""
+    deepest: int = 0
 
     # -- the document ----------------------------------------------------------------------------
 
@@ -177,6 +179,9 @@ class _RepairParser(ScalarReader):
 
     def _container(self, opener: str, *, lost: bool = False) -> None:
         """Read a list or an object; `lost`: its first brace is missing."""
+        if len(self._open) == self.deepest:
+            self.mistake(kinds.nested_too_deep, self.at, self.at + 1, (), limit=str(self.deepest))
+            raise UnrepairableError
         self._open.append((opener, self.at))
         if lost:
             at = self.at

@@ -179,7 +179,7 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
     too_much = _too_much(text, first, last, deep=deep)
     if too_much is not None:
         return _unreadable(text, size, too_much)
-    mistakes, repairs = parser.examine(body)
+    mistakes, repairs = parser.examine(body, DEEPEST)
     lines = LineIndex(text)
     diagnostics = [*repaired, *(_placed(mistake, lines, first) for mistake in mistakes)]
     edits = [

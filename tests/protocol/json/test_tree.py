@@ -268,7 +268,7 @@ def test_a_half_character_alone_is_replaced_and_others_stay() -> None:
         ("{]", "{\n  \n]"),
         ("[}", "[\n  \n}"),
         ("[[]]", "[\n  []\n]"),
-        ('a b "', "ab"),
+        ('a b "', 'ab"'),
     ],
 )
 def test_what_is_no_json_is_laid_out_as_far_as_it_goes(text: str, laid_out: str) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.diagnostics.model import TextEdit, applied
 from humanmcp.protocol.repair.parser import examine
+from humanmcp.protocol.repair.reading import DEEPEST
 from humanmcp.protocol.repair.scanner import JsonMistake, ScalarReader
 
 
@@ -400,7 +401,7 @@ def test_each_mistake_has_its_place_its_words_and_its_edits(
     text: str, mistakes: list[str], fixed: str | None
 ) -> None:
     """And all edits together make JSON, or there are none."""
-    found, edits = examine(text)
+    found, edits = examine(text, DEEPEST)
     assert [written(one) for one in found] == mistakes
     assert (applied(text, edits) if edits else None) == fixed
 
@@ -409,7 +410,7 @@ def test_each_mistake_has_its_place_its_words_and_its_edits(
 def test_the_tenth_mistake_of_a_kind_stands_for_those_after_it(count: int, times: int) -> None:
     """It is one more with each; all of them are fixed."""
     text = f"[{' '.join(['1'] * (count + 1))}]"
-    found, edits = examine(text)
+    found, edits = examine(text, DEEPEST)
     assert [one.times for one in found] == [*[1] * (min(count, 10) - 1), times]
     assert [one.start for one in found] == [2 * at for at in range(1, min(count, 10) + 1)]
     assert applied(text, edits) == text.replace(" ", ", ")
@@ -424,7 +425,7 @@ def test_an_integer_may_have_as_many_digits_as_python_reads(
 ) -> None:
     """As it may in a text without a mistake; a longer one becomes a text, with all its digits."""
     number = sign + "9" * digits
-    found, edits = examine(f"[{number},]")
+    found, edits = examine(f"[{number},]", DEEPEST)
     told = [TextEdit(1, 1 + len(number), f'"{number}"')] if is_told else []
     assert [one.edits for one in found if one.diagnostic.code in ("J24", "J46")] == [told] * is_told
     assert applied(f"[{number},]", edits) == (f'["{number}"]' if is_told else f"[{number}]")
@@ -442,7 +443,7 @@ def test_as_many_quotes_are_tried_as_an_end_as_the_limit_says(quotes: int) -> No
 
 def hold_edits(text: str) -> None:
     """Assert that all is inside the text, and that each character is edited once at most."""
-    found, edits = examine(text)
+    found, edits = examine(text, DEEPEST)
     assert all(0 <= one.start <= one.end <= len(text) for one in found), text
     assert edits == tuple(dict.fromkeys(edits)), text
     ends = [0, *(one.end for one in edits)]

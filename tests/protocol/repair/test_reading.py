@@ -338,6 +338,12 @@ def test_depth_is_counted_like_brackets(text: str) -> None:
     assert jsonrpc.deeper_than(text, 2) == (deepest > 2)
 
 
+def test_full_width_brackets_nest_as_deep_as_others() -> None:
+    """Whoever reads them does so level by level."""
+    found = json_reading.read_json("\uff3b" * 5_000)
+    assert (found.readable, [one.code for one in found.diagnostics][-1:]) == (False, ["J25"])
+
+
 @pytest.mark.parametrize(
     "pair", ["“”", "„“", "‘’", "＂＂", "＇＇", "「」", "『』", "«»", "»«", "``", "''"]
 )
