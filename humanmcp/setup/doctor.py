@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from humanmcp.protocol.conversation.exchange import Event
+    from humanmcp.setup.hook_entries import HookFacts, HostHooks
 
 OLDEST_PYTHON: Final = (3, 11)
 LEAST_SPACE: Final = 50 * 1024 * 1024
@@ -430,34 +431,41 @@ _HOOK_FLAGS: Final = frozenset({"--host", "--event", "--limit", "--home", "--boo
 def check_hooks() -> Iterator[Finding]:
     """Check the hooks for permission prompts: whether each starts, and gives up before its host."""
     for name, hooks in HOOKS.items():
-        host, path = dataclasses.replace(BY_NAME[name], format=Format.JSONC), hooks.path
-        about = {"label": host.label, "path": path, "host": name}
+        host = dataclasses.replace(BY_NAME[name], format=Format.JSONC)
         try:
-            file = ConfigFile.read(host, path)
+            file = ConfigFile.read(host, hooks.path)
             content = {} if hooks.plugin else file.value
         except ConfigFileError as error:
             yield warning("host bad", label=host.label, why=error)
             continue
-        if not (our_hooks(content) or (hooks.plugin and is_our_plugin(file.text))):
-            continue
-        facts = plugin_facts(file.text) if hooks.plugin else hook_facts(content, hooks)
-        words = words_of(facts.command) if facts else ()
-        if facts is None:
-            yield problem("hook part", **about)
-        elif not facts.limit < facts.wait:
-            yield problem("hook limit", **about)
-        elif (off := hooks.switched_off()) is not None:
-            yield problem("hook off", **about, file=off.path, member=off.member, value=off.value)
-        elif not _is_harmless(as_ours(words)):
-            yield warning("hook other", **about, command=facts.command)
-        elif why := _cannot_start(as_ours(words)):
-            yield problem("hook silent", **about, why=why)
-        elif facts.matcher:
-            yield warning("hook matcher", **about, matcher=facts.matcher)
-        else:
-            code = "hook trust" if name == "codex" else "hook"
-            yield ok(code, **about, limit=f"{facts.limit:g}")
-            yield from _check_home_of(words)
+        if our_hooks(content) or (hooks.plugin and is_our_plugin(file.text)):
+            facts = plugin_facts(file.text) if hooks.plugin else hook_facts(content, hooks)
+            yield from _check_hook(host, hooks, facts, content)
+
+
+def _check_hook(
+    host: Host, hooks: HostHooks, facts: HookFacts | None, content: Mapping[str, Any]
+) -> Iterator[Finding]:
+    about = {"label": host.label, "path": hooks.path, "host": host.name}
+    words = words_of(facts.command) if facts else ()
+    if facts is None:
+        yield problem("hook part", **about)
+    elif not facts.limit < facts.wait:
+        yield problem("hook limit", **about)
+    elif (off := hooks.switched_off()) is not None:
+        yield problem("hook off", **about, file=off.path, member=off.member, value=off.value)
+    elif not _is_harmless(as_ours(words)):
+        yield warning("hook other", **about, command=facts.command)
+    elif why := _cannot_start(as_ours(words)):
+        yield problem("hook silent", **about, why=why)
+    elif facts.matcher:
+        yield warning("hook matcher", **about, matcher=facts.matcher)
+    elif not hooks.is_trusted(content):
+        yield warning("hook untrusted", **about)
+    else:
+        code = "hook trust" if hooks.trusted_in else "hook"
+        yield ok(code, **about, limit=f"{facts.limit:g}")
+        yield from _check_home_of(words)
 
 
 def _is_harmless(words: Sequence[str]) -> bool:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common import jsonc
 from humanmcp.protocol.diagnostics.model import line_and_column
-from humanmcp.protocol.json.tree import leaves
+from humanmcp.protocol.json.tree import leaves, object_at
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, config_text, parsed
 from humanmcp.setup.hosts import Format, filled_in, from_template, given_to_humanmcp
 
@@ -69,6 +69,8 @@ class HostHooks:
     new: str = "{}"
     plugin: str = ""
     """The file of a host without hooks: a plugin of its own, of which nothing else is a part."""
+    trusted_in: Sequence[str] = ()
+    """The file with the hooks that its user trusts, of a host that runs no others."""
     off: Sequence[Mapping[str, Any]] = ()
     """What switches its hooks off: the `value` of a member, or an item of its list; the `path` that
     leads there, the `places` of its file, and the `system` that has it."""
@@ -77,6 +79,25 @@ class HostHooks:
     def path(self) -> Path:
         """The file of the hooks."""
         return filled_in(self.places, Path.home(), os.environ, Path.cwd())
+
+    def is_trusted(self, content: Mapping[str, Any]) -> bool:
+        """Return True if the user trusted our hook, or one that was at its place before."""
+        if not self.trusted_in:
+            return True
+        trusted: dict[str, Any] = {}
+        path = filled_in(self.trusted_in, Path.home(), os.environ, Path.cwd())
+        with suppress(ConfigFileError):  # reported where the file itself is looked at
+            trusted = object_at(parsed(config_text(path), Format.TOML, path), KEY, "state")
+        event, places = next(iter(our_hooks(content).items()))
+        group = next(iter(places))
+        hooks = _hooks_in(content[KEY][event][group])
+        first = next(at for at, hook in enumerate(hooks) if is_our_hook(hook))
+        label = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+        states = (
+            object_at(trusted, f"{one}:{label}:{group}:{first}")
+            for one in (self.path, self.path.resolve())
+        )
+        return any("trusted_hash" in one and one.get("enabled") is not False for one in states)
 
     def switched_off(self) -> Off | None:
         """Return what switches the hooks off, if anything does that can be seen."""

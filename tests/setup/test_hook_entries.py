@@ -440,6 +440,7 @@ def test_the_doctor_tries_the_hook(
 ) -> None:
     """Whether it starts, and gives up in time; Codex alone knows whether it is trusted."""
     run("codex", "--approvals", "--write")
+    trust()
     path = HOOKS["codex"].path
     assert str(installation) in path.read_text("utf-8")
     path.write_text(
@@ -451,12 +452,39 @@ def test_the_doctor_tries_the_hook(
     assert (found.level is doctor.Level.OK) is (not old)
 
 
+def trust(state: str = 'trusted_hash = "sha256:25db"') -> None:
+    """Let the person trust the hook in Codex, as it keeps that (measured with 0.171.0)."""
+    path = HOOKS["codex"].path.with_name("config.toml")
+    table = f'[hooks.state."{HOOKS["codex"].path}:permission_request:0:0"]\n{state}\n'
+    path.write_text(path.read_text("utf-8") + table, "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [
+        ('trusted_hash = "sha256:25db"', "hook trust"),
+        ('trusted_hash = "sha256:25db"\nenabled = false', "hook untrusted"),
+        ("enabled = true", "hook untrusted"),
+    ],
+)
+def test_a_hook_that_its_host_does_not_trust_is_told(
+    run: Callable[..., Ran], installation: Path, state: str, code: str
+) -> None:
+    """It is not run; whether it was changed since is for Codex to say."""
+    assert installation.exists()
+    run("codex", "--approvals", "--write")
+    assert [one.code for one in doctor.check_hooks()] == ["hook untrusted"]
+    trust(state)
+    assert [one.code for one in doctor.check_hooks()] == [code]
+
+
 def test_the_inbox_folder_of_a_hook_is_looked_at(
     run: Callable[..., Ran], installation: Path, tmp_path: Path
 ) -> None:
     """Its trial uses another one."""
     assert installation.exists()
     run("codex", "--approvals", "--write", "--home", str(tmp_path / "file"))
+    trust()
     (tmp_path / "file").touch()
     assert [one.code for one in doctor.check_hooks()] == ["hook trust", "home no folder"]
 
