@@ -327,6 +327,7 @@ empty_contents = ProblemKind("M60", _W)
 media_type_mismatch = ProblemKind("M66", _W)
 resource_uri_differs = ProblemKind("M70", _H)
 invalid_argument_header = ProblemKind("M99", _W)
+order_to_be_silent = ProblemKind("M140", _W, page=f"{_MCP}server/tools#security-considerations")
 
 # -- handshake, subscriptions, extensions ---------------------------------------------------------
 protocol_version_differs = ProblemKind("M04", _W)

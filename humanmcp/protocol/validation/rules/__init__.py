@@ -4,7 +4,23 @@ A new rule is one function in one of the modules, with its sentence of the speci
 link. A new module must be named here.
 """
 
-from humanmcp.protocol.validation.rules import capabilities, elicitation, hosts, lifecycle, tools
+from humanmcp.protocol.validation.rules import (
+    capabilities,
+    descriptions,
+    elicitation,
+    hosts,
+    lifecycle,
+    tools,
+)
 from humanmcp.protocol.validation.rules.registry import judge, judge_error
 
-__all__ = ["capabilities", "elicitation", "hosts", "judge", "judge_error", "lifecycle", "tools"]
+__all__ = [
+    "capabilities",
+    "descriptions",
+    "elicitation",
+    "hosts",
+    "judge",
+    "judge_error",
+    "lifecycle",
+    "tools",
+]
