@@ -83,7 +83,9 @@ def _entry_points() -> Iterator[tuple[str, str]]:
     Read as the packaging specification has them, since `importlib.metadata` takes longer to import
     than a server needs to start: https://packaging.python.org/specifications/entry-points/
     """
-    here = {"", str(Path.cwd())}  # `python -m` looks there first: nothing is installed there
+    here = {""}
+    with contextlib.suppress(OSError):  # a folder may be removed while one works in it
+        here.add(str(Path.cwd()))  # `python -m` looks there first: nothing is installed there
     for folder in dict.fromkeys(one for one in sys.path if one not in here):
         for file in sorted(Path(folder).glob("*.dist-info/entry_points.txt")):
             with contextlib.suppress(OSError, UnicodeDecodeError):

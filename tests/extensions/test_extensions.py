@@ -157,6 +157,15 @@ def test_nothing_is_loaded_from_the_folder_that_a_command_is_run_in(tmp_path: Pa
     assert not (tmp_path / "PWNED").exists()
 
 
+def test_a_server_starts_where_its_folder_was_removed(tmp_path: Path) -> None:
+    """There is nothing to look for, and nothing to leave out."""
+    script = "import os, sys; d = sys.argv[1]; os.mkdir(d); os.chdir(d); os.rmdir(d)"
+    script += "; from humanmcp import extensions; print(len(extensions.installed()) > 0)"
+    words = [sys.executable, "-P", "-c", script, str(tmp_path / "gone")]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ended.stdout == "True\n", ended.stderr
+
+
 def test_the_first_of_two_extensions_with_one_name_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
