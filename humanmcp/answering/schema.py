@@ -33,6 +33,7 @@ from humanmcp.protocol.diagnostics.model import (
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.json.visible import one_line
 
 if TYPE_CHECKING:
     from typing import TypedDict as TypedDict  # noqa: PLC0414 - so it is exported, to mypy
@@ -201,9 +202,17 @@ def _fix_shape(fix: Fix) -> FixShape:
     return filled(FixShape, fix, label=_label(fix), edits=edits)
 
 
+_SHORT: Final = 24
+"""The longest text that the label of a button names."""
+
+
 def _label(fix: Fix) -> str:
-    """Return the text of a fix's button; it says if the fix is a guess."""
-    label = find_sentence("fix", fix.label) or say("desk", "fix")
+    """Return the text of a fix's button: what it writes, if that is short, and if it is a guess."""
+    new = " ".join(one_line(edit.new, _SHORT + 1) for edit in fix.in_order).strip()
+    new = new.removeprefix(",").strip() or new
+    named = find_sentence("fix", f"{fix.label} it") if 0 < len(new) <= _SHORT else None
+    label = named.format(new=new) if named else find_sentence("fix", fix.label)
+    label = label or say("desk", "fix")
     if fix.applicability in _DOUBTFUL:
         return say("fix", fix.applicability.value, label=label)
     return label

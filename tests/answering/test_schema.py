@@ -17,7 +17,7 @@ from humanmcp.answering.schema import (
 )
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Waiting
-from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit
+from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
 from tests.support.inbox_folder import CALL, Room, Shell
 
 
@@ -29,6 +29,28 @@ def test_a_problem_that_a_newer_humanmcp_found_is_told_by_its_code() -> None:
     assert shape["fix"] is not None
     assert shape["fix"]["edits"] == [{"start": 0, "end": 1, "new": "x"}]
     assert shape["fix"]["label"]
+
+
+@pytest.mark.parametrize(
+    ("label", "new", "said"),
+    [
+        ("close", ("}",), "Add }"),
+        ("insert", (', "jsonrpc": "2.0"',), 'Add "jsonrpc": "2.0"'),
+        ("insert", (",",), "Add ,"),
+        ("replace", ('"text"',), 'Write "text"'),
+        ("rename", ('"isError"',), 'Rename to "isError"'),
+        ("wrap", ("[", "]"), "Put it into [ ]"),
+        ("wrap", ('[{"type": "text", "text": ', "}]"), "Wrap it"),
+        ("delete", ("",), "Remove it"),
+    ],
+)
+def test_a_button_says_what_its_fix_writes(label: str, new: tuple[str, ...], said: str) -> None:
+    """A verb with its object, where that is short; a guess is called one."""
+    edits = tuple(TextEdit(at, at, one) for at, one in enumerate(new))
+    for grade, words in ((Applicability.SAFE, said), (Applicability.GUESS, f"{said} (a guess)")):
+        shape = diagnostic_shape(Diagnostic("J07", Severity.ERROR, fix=Fix(edits, label, grade)))
+        assert shape["fix"] is not None
+        assert shape["fix"]["label"] == words
 
 
 def test_the_terminal_says_of_an_exchange_what_the_interface_says(room: Room, shell: Shell) -> None:

@@ -33,7 +33,8 @@ export class Diagnostics {
     anyway.hidden = true;
     if (!checker.isCurrent) this.unchecked();
     if (!verdict || !checker.isCurrent) return;
-    const own = verdict.problems.filter((one) => one.level !== "repaired" && !(this.nothingYet && one.code === UNWRITTEN));
+    const own = verdict.problems.filter((one) => one.level !== "repaired" && !(this.nothingYet && one.code === UNWRITTEN)
+      && !(draft.unbegun && one.level === "hint"));
     const quiet = draft.touched ? this.nothingYet && !own.some((one) => one.blocks) : this.nothingYet || !verdict.sendable;
     const problems = quiet ? [] : own;
     this.list(views.marks?.show(problems, this.fix) ?? problems);
@@ -69,7 +70,8 @@ export class Diagnostics {
     });
     const fixable = problems.filter((one) => one.fix?.applicability === "safe");
     if (fixable.length > 1) {
-      const label = say("fixall", { count: fixable.reduce((sum, one) => sum + one.count, 0) });
+      const count = fixable.reduce((sum, one) => sum + one.count, 0);
+      const label = say(count === 2 ? "fixboth" : "fixall", { count });
       rows.unshift(make("li", { class: "problem-all" }, button(label, "fix small", () => this.fixAll())));
     }
     list.replaceChildren(...rows);

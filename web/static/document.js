@@ -11,6 +11,7 @@ export class MessageDocument {
     this.fields = fields; // what the form makes of a text that is no JSON
     this.fault = fault; // added on purpose
     this.touched = facts.touched || text !== facts.document;
+    this.unbegun = false; // of a kind that was just chosen
     this.typed = false; // in this page: a draft may be older
     this.locked = false;
     /** @type {ViewName | null} the view that it was last written in, here */
@@ -78,7 +79,7 @@ export class MessageDocument {
 
   /** @param {Snapshot} next @param {Origin} from */
   set(next, from) {
-    Object.assign(this, next, { typed: true });
+    Object.assign(this, next, { typed: true, unbegun: from === "kind" });
     this.kind = kindOf(next.fields?.base ?? next.text) ?? this.kind;
     for (const act of this.listeners) act(from);
   }
