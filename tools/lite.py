@@ -53,6 +53,8 @@ LEFT_OUT: Final = (
     *("v1", "idna", "_trio.py", "testclient.py", "ext.py", "experimental", "data", "*-gnu.so"),
 )
 """What is not read there: types, the other forms of sentences, packages that need a computer."""
+LEADS_TO_CHECK: Final = '<!doctype html><meta http-equiv="refresh" content="0; url=../#check">\n'
+"""The page `check/`: an address that people can share."""
 SAMPLES: Final = ("weather.toml", "mistakes.toml", "lessons")
 
 
@@ -75,6 +77,8 @@ def build(target: Path) -> None:
                 pack(made / path.relative_to(ROOT / "web"), path.read_bytes())
         for name in SHELL:
             shutil.copy(SOURCES / name, made)
+        (made / "check").mkdir()
+        (made / "check" / "index.html").write_text(LEADS_TO_CHECK, encoding="utf-8")
         write_service_worker(made)
         shutil.rmtree(target, ignore_errors=True)
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ from humanmcp.protocol.json.tree import follow, object_at, text_at
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.captures import CapturedLine, speaker
+from humanmcp.protocol.validation.captures import CapturedLine, read_capture, speaker
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
     Judged,
@@ -159,6 +159,20 @@ def judge_alone(raw: bytes, version: str) -> Iterator[Judged]:
     for judged in overheard.line(1, overheard.speaker(raw), raw):
         known, hint = known_alone(judged.diagnostics)
         yield judged._replace(diagnostics=(*known, *hint))
+
+
+def judge_text(text: str) -> list[Judged]:
+    """Judge a pasted text: a recording, one request, or an answer by its own shape."""
+    if captured := read_capture(text):
+        return told(judge_captured(captured))
+    if is_request(text):
+        return [one for one in judge_alone(jsonrpc.encoded(text), "") if one.diagnostics]
+    opened = open_exchange_of(text, TextForm.MESSAGE, Asked())
+    verdict = opened.verdict()
+    clients = told_reactions(verdict.diagnostics, verdict.kind, opened.exchange.version)
+    said = (*verdict.diagnostics, *clients)
+    method = opened.exchange.method
+    return [Judged(1, Direction.OUT, verdict.text, method, "", said)] if said else []
 
 
 def judge_captured(

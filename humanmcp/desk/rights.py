@@ -232,6 +232,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     **read(Who.GUEST | SEATS, "/wall"),
     **read(Who.KNOCKER | SEATS, "/waiting"),
     **read(SEATS, "/own"),
+    **read(Who.LEARNER, "/check"),
     **write(Who.LEARNER, "/check", most=TEXT),
     **acts(
         "/room",

@@ -49,6 +49,8 @@ FIRST: Final = "first-answer"
 COOKIES: Final = "cookies.json"
 MOST_TURNS: Final = 1_000
 """Turns at once; what is left is done at the next call."""
+ELSEWHERE: Final = frozenset({"/connect", "/devices", "/settings"})
+"""The pages of a computer: here, they lead to the lessons."""
 _HOST: Final = "127.0.0.1"
 _LINK: Final = re.compile(rb'(\s(?:href|action|formaction|src|data-editor)=")(?=/(?:~|static/))')
 # Templates escape all values: an address stands in an attribute and nowhere else.
@@ -158,6 +160,10 @@ class LiteDesk:
     ) -> None:
         """Answer a request piece by piece: `post` gets its number, status, headers, bytes, more."""
         path, _, query = target.partition("?")
+        if path.removeprefix(self.path) in ELSEWHERE:
+            here = [("location", f"{self._base}{self.path}/own")]
+            post(number, 303, here, b"", False)  # noqa: FBT003 - as the worker's
+            return
         gone = self._gone[number] = asyncio.Event()
         sent = {key.lower(): value for key, value in headers}
         known = {name: sent[name] for name in _KEPT if name in sent}

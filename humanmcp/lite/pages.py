@@ -1,24 +1,20 @@
-"""The page of lessons in a browser without a server, where a message can be checked, too."""
+"""The pages of a browser without a server: its lessons, and the check of a message."""
 
-import contextlib
-import io
 from typing import Final
 
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
-from humanmcp.cli import parser_of
+from humanmcp.answering.alone import count_problems, judge_text
 from humanmcp.common import published
-from humanmcp.common.settings import load
-from humanmcp.common.terminal import to_stderr
 from humanmcp.demo.lesson import find_lesson, lesson_names
 from humanmcp.desk.context import desk_of, page, page_router
+from humanmcp.desk.history.opening import MOST_SHOWN, wrong_line
 from humanmcp.desk.routing import FormValues
 from humanmcp.inbox.atomic import write_private
 from humanmcp.locales import spoken_language
-from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.locales.stop import StopError
 from humanmcp.room.seat import RoomSeat
-from humanmcp.terminal import check as terminal_check
 
 PASTED: Final = "pasted"
 
@@ -37,19 +33,8 @@ def title_of(lesson: str) -> str:
 @router.get("/own")
 def own(request: Request) -> Response:
     """Show the lessons, and what can be done with one's own work."""
-    return _own_page(request)
-
-
-def _own_page(request: Request, text: str = "", verdict: str = "") -> Response:
     titles = [(name, title_of(name)) for name in lessons()]
-    return page(
-        request,
-        "lite.html",
-        lessons=titles,
-        text=text,
-        verdict=verdict,
-        guide=published.SITE,
-    )
+    return page(request, "lite.html", lessons=titles, guide=published.SITE)
 
 
 def _seat_of(request: Request) -> RoomSeat:
@@ -71,18 +56,29 @@ def act(request: Request, values: FormValues) -> Response:
     return RedirectResponse("/", 303)
 
 
+@router.get("/check")
+def check(request: Request) -> Response:
+    """Show the check of what was pasted last, and a box for the next text."""
+    file, text, refused = desk_of(request).home / PASTED, "", ""
+    if file.exists():
+        text = file.read_text(encoding="utf-8")
+    try:
+        wrong = judge_text(text) if text.strip() else []
+    except StopError as error:
+        wrong, refused = [], error.sentence()
+    return page(
+        request,
+        "lite_check.html",
+        text=text,
+        refused=refused,
+        counted=count_problems([each for one in wrong for each in one.diagnostics]),
+        wrong=[wrong_line(one) for one in wrong[:MOST_SHOWN]],
+        more=max(0, len(wrong) - MOST_SHOWN),
+    )
+
+
 @router.post("/check")
-def check(request: Request, values: FormValues) -> Response:
-    """Show what `humanmcp check` says of a message or a recording."""
-    text, said = values.get("text", ""), io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    file = desk_of(request).home / PASTED
-    write_private(file, text)
-    words = [str(file)]
-    arguments = parser_of("check", terminal_check, words).parse_args(words)
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        try:
-            terminal_check.run(arguments, load({}))
-        except StopError as error:
-            to_stderr(sentence_of(error))
-    said.seek(0)
-    return _own_page(request, text, said.read().replace(str(file), PASTED))
+def paste(request: Request, values: FormValues) -> Response:
+    """Keep a text to check: Back leads to a page, not to a form that is sent again."""
+    write_private(desk_of(request).home / PASTED, values.get("text", ""))
+    return RedirectResponse("/check", 303)

@@ -52,6 +52,9 @@ class Files(http.server.SimpleHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Send a file, or the half of it."""
+        if self._site.stalled and self.path.endswith(self._site.stalled):
+            self._site.waits = True
+            self._site.opened.wait(PATIENCE)
         if not self._site.cut or not self.path.endswith(self._site.cut):
             super().do_GET()
             return
@@ -67,13 +70,19 @@ class Site:
 
     def __init__(self, folder: Path) -> None:
         """Serve the folder."""
-        self.folder, self.cut = folder, ""
-        """`cut`: the end of a name; the network fails in the middle of this file."""
+        self.folder, self.cut, self.stalled = folder, "", ""
+        """`cut` and `stalled`: the end of a name. The network fails in it, or says nothing."""
+        self.waits, self.opened = False, threading.Event()
+        """Whether somebody waits for the stalled file, and what lets it go on."""
         serve = functools.partial(Files, self)
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.origin = f"http://127.0.0.1:{self._server.server_port}"
         self.address = f"{self.origin}/try/"
+
+    def go_on(self) -> None:
+        """Send the file for which somebody waits."""
+        self.opened.set()
 
     def close(self) -> None:
         """Cut the network."""
@@ -218,13 +227,14 @@ def test_a_phone_in_japanese_takes_another_lesson_and_checks_a_message(
     inside.get_by_role("link", name="レッスン").tap()
     inside.get_by_role("button", name="モデルが選ぶツール").tap()
     expect(inside.locator(".scripted article.message")).to_be_visible()
-    inside.get_by_role("link", name="レッスン").tap()
+    inside.get_by_role("link", name="チェック").tap()
     tool = {"name": "a", "inputSchema": {"type": "objekt"}}
     inside.locator("[data-drop]").fill(
         json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": [tool]}})
     )
     inside.get_by_role("button", name="確認する").tap()
-    expect(inside.locator("#verdict")).to_contain_text("スキーマを判断できません")
+    expect(inside.locator(".problems")).to_contain_text("スキーマを判断できません")
+    expect(inside.locator("#verdict")).to_be_in_viewport()
     (python,) = page.workers
     for evaluate in (page.evaluate, page.frames[1].evaluate, python.evaluate):
         assert evaluate(ASKS_ELSEWHERE) == "connect-src"
@@ -301,6 +311,49 @@ def test_a_full_storage_gets_a_sentence_and_a_file_that_fails_another(
     page.reload()
     shown(page)
     expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_first_load_that_stalls_is_said_and_begun_again(
+    site: Site, person: Callable[..., BrowserContext]
+) -> None:
+    """What has come stays; the next attempt goes on with it."""
+    context = person()
+    page = context.new_page()
+    page.clock.install()
+    site.stalled = "program.zip.packed"
+    page.goto(site.address)
+    until(lambda: site.waits, "the file is asked for")
+    page.clock.fast_forward(30_000)
+    expect(page.get_by_role("alert")).to_contain_text("Nothing has been loaded for 20 seconds")
+    site.stalled = ""
+    page.clock.resume()
+    page.get_by_role("button", name="Try again").click()
+    site.go_on()
+    shown(page)
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+@pytest.mark.parametrize("address", ["#%", "#check", "check/"])
+def test_an_address_opens_a_page_of_it(
+    site: Site, person: Callable[..., BrowserContext], address: str
+) -> None:
+    """One that cannot be decoded opens the first page. Back leads to a check, too."""
+    page = person().new_page()
+    page.goto(site.address + address)
+    inside = shown(page)
+    if address == "#%":
+        expect(inside.locator(".lesson")).to_be_visible()
+        return
+    box = inside.locator("[data-drop]")
+    for text, said in (("{", "1 message has problems"), ('{"jsonrpc":"2.0"}', "has problems")):
+        box.fill(text)
+        inside.get_by_role("button", name="Check").click()
+        expect(box).to_have_value(text)
+        expect(inside.locator("#verdict")).to_contain_text(said)
+    inside.get_by_role("link", name="Lessons").click()
+    expect(inside.get_by_role("heading", name="Your work")).to_be_visible()
+    page.evaluate("history.back()")
+    expect(inside.locator("#verdict")).to_contain_text("has problems")
 
 
 def test_work_that_cannot_be_stored_is_said_until_it_is_stored(

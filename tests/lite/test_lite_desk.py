@@ -15,6 +15,7 @@ from humanmcp.lite.pages import lessons
 from tests.inbox.test_folder import FolderStore
 
 BASE: Final = "https://class.example/humanmcp/try/"
+RIGHT: Final = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"x"}]}}'
 FORM: Final = [("Content-Type", "application/x-www-form-urlencoded")]
 
 
@@ -106,16 +107,21 @@ def test_every_lesson_that_needs_no_http_begins(desk: LiteDesk, lesson: str) -> 
 def test_a_message_is_checked_as_on_the_command_line(desk: LiteDesk) -> None:
     """The same words, in the language of the person."""
     wrong = json.dumps({"jsonrpc": "2.0", "id": 1})
-    answer = ask(desk, "/check", text=wrong)
-    assert answer.status == 200
-    assert "pasted:1" in answer.text
-    assert str(desk.seat.folder) not in answer.text
+    assert ask(desk, "/check", text=wrong).status == 303  # Back leads to no form that is sent again
+    page = ask(desk, "/check").text
+    assert page.index('id="verdict"') < page.index("<textarea")
+    assert "1 message has problems. 1 error." in page
+    assert re.search(rf'href="/humanmcp/try{desk.path}/mistake/\w+"', page)
+    assert ask(desk, "/check", text=RIGHT).status == 303
+    assert "No problems." in ask(desk, "/check").text
 
 
-@pytest.mark.parametrize("path", ["/settings", "/devices", "/login-key"])
-def test_what_belongs_to_a_computer_is_not_there(desk: LiteDesk, path: str) -> None:
-    """A learner in a room does not get it either."""
-    assert ask(desk, path).status in {403, 404}
+@pytest.mark.parametrize("path", ["/settings", "/devices", "/connect"])
+def test_what_belongs_to_a_computer_leads_to_the_lessons(desk: LiteDesk, path: str) -> None:
+    """Somebody may type its address."""
+    answer = ask(desk, path)
+    assert answer.headers["location"] == f"/humanmcp/try{desk.path}/own"
+    assert ask(desk, "/login-key").status == 404
 
 
 def test_a_stream_ends_when_its_reader_leaves(desk: LiteDesk) -> None:

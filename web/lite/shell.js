@@ -7,13 +7,18 @@ const FAILURES = { QuotaExceededError: "full", TypeError: "unloaded" };
 const SENTENCES = ["lacks", "full", "unloaded"];
 const [bar, frame, question, update, unsaved] = ["bar", "page", "forget", "update", "unsaved"].map((id) => document.getElementById(id));
 const language = navigator.language.startsWith("ja") ? "ja" : "en";
+const STALLED_AFTER = 20_000;
+let stalled = 0;
 let channel, whole; // `whole`: a version of the page is here
 
 document.documentElement.lang = language;
 for (const one of document.querySelectorAll("[data-ja]")) one.textContent = one.dataset[language];
 
 function heard({ data }) {
-  if (data.loaded) bar.value = data.loaded;
+  if (data.loaded) {
+    bar.value = data.loaded;
+    watchLoading();
+  }
   if (data.failed && !whole) fail(data.failed);
   if (data.path && frame.hidden) show(data.path);
   if ("unsaved" in data) unsaved.hidden = !data.unsaved;
@@ -35,13 +40,31 @@ function leave() {
   document.getElementById("loading").hidden = false;
 }
 
+/** Return what the address names; one that cannot be decoded names nothing. */
+function wanted() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return "";
+  }
+}
+
+/** Say that nothing comes, when nothing has come for a while; what is here already is not loaded again. */
+function watchLoading() {
+  clearTimeout(stalled);
+  document.getElementById("stalled").hidden = true;
+  stalled = setTimeout(() => { document.getElementById("stalled").hidden = false; }, STALLED_AFTER);
+}
+
 /** @param {string} path where the pages begin */
 function show(path) {
-  const asked = decodeURIComponent(location.hash.slice(1)) || (sessionStorage.getItem(NAME) ?? "");
+  clearTimeout(stalled);
+  const asked = wanted() || (sessionStorage.getItem(NAME) ?? "");
   history.replaceState(null, "", BASE);
   frame.onload = () => { document.title = frame.contentDocument.title; };
   addEventListener("pagehide", remember);
-  frame.contentWindow.location.replace(new URL(`/${asked}`.startsWith(path) ? asked : `${path.slice(1)}/`, BASE));
+  const named = /^(check|history)$/.test(asked) ? asked : ""; // addresses that people write
+  frame.contentWindow.location.replace(new URL(`/${asked}`.startsWith(path) ? asked : `${path.slice(1)}/${named}`, BASE));
   frame.hidden = false;
   document.getElementById("loading").hidden = true;
   frame.focus();
@@ -61,6 +84,7 @@ async function lead() {
 function fail(error) {
   console.error(error);
   const shown = FAILURES[String(error).split(":")[0]] ?? "lacks";
+  clearTimeout(stalled);
   bar.hidden = true;
   for (const one of SENTENCES) document.getElementById(one).hidden = one !== shown;
 }
@@ -126,4 +150,6 @@ async function begin() {
   await navigator.locks.request(NAME, lead);
 }
 
+watchLoading();
+document.querySelector("#stalled button").onclick = () => location.reload();
 begin().catch((error) => { if (!bar.hidden) fail(error); });

@@ -53,6 +53,7 @@ addEventListener("fetch", (event) => {
   const address = new URL(request.url);
   if (!address.href.startsWith(registration.scope)) return;
   const name = address.pathname.slice(BASE.length);
+  if (/^check(\/|\/index\.html)?$/.test(name)) return event.respondWith(Response.redirect(`${BASE}#check`));
   if (!/^(~|static\/)/.test(name)) event.respondWith(kept(name || "index.html", request));
   else if (request.mode === "navigate" && request.destination === "document") {
     event.respondWith(Response.redirect(`${BASE}#${encodeURIComponent(name + address.search)}`));

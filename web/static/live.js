@@ -78,13 +78,8 @@ function runs() {
   how("live");
 }
 
-function keptBack() {
-  return line === "opening" && Date.now() - lastWord > GREETED_WITHIN;
-}
-
-function hangs() {
-  return line === "open" && Date.now() - lastWord > HUNG_AFTER;
-}
+const keptBack = () => line === "opening" && Date.now() - lastWord > GREETED_WITHIN;
+const hangs = () => line === "open" && Date.now() - lastWord > HUNG_AFTER;
 
 /** @param {number} after milliseconds */
 function again(after) {

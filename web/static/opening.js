@@ -24,7 +24,9 @@ document.addEventListener("drop", (event) => {
   const file = event.dataTransfer?.files[0];
   if (!file || event.defaultPrevented || event.target instanceof HTMLInputElement) return;
   event.preventDefault();
-  open(file, file.name);
+  const box = event.target;
+  if (box instanceof HTMLTextAreaElement && "drop" in box.dataset) file.text().then((text) => { box.value = text; });
+  else open(file, file.name);
 });
 
 /** @param {ClipboardEvent} event @param {string} text @param {Composer} composer */

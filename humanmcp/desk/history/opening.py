@@ -109,13 +109,13 @@ def check(request: Request, name: str) -> HTMLResponse:
         view=view,
         checked=checked.messages,
         counted=count_problems([each for one in checked.wrong for each in one.diagnostics]),
-        wrong=[_wrong_line(one) for one in checked.wrong[:MOST_SHOWN]],
+        wrong=[wrong_line(one) for one in checked.wrong[:MOST_SHOWN]],
         more=max(0, len(checked.wrong) - MOST_SHOWN),
         most=MOST_CHECKED if checked.is_cut else 0,
     )
 
 
-def _wrong_line(judged: Judged) -> dict[str, Any]:
+def wrong_line(judged: Judged) -> dict[str, Any]:
     """Return a message with problems, as the page shows it."""
     told = (one._replace(line=one.line and judged.line) for one in judged.diagnostics)
     return {

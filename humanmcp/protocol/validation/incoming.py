@@ -238,6 +238,8 @@ def call_of_a_listed_tool(heard: HeardMessage) -> Iterator[RawDiagnostic]:
         return
     schema = follow(tool, "inputSchema")
     at = ("params", "arguments") if "arguments" in params else ("params",)
+    if not validator.is_here():  # each call would say the same; an answer says it where it matters
+        return
     yield from validator.first_found(
         kinds.arguments_mismatch, params.get("arguments", {}), schema, at
     )

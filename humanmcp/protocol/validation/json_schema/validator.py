@@ -206,6 +206,15 @@ def _library() -> Any:
     return jsonschema_rs
 
 
+def is_here() -> bool:
+    """Return True if values can be compared with schemas at all: a browser has no such library."""
+    try:
+        _library()
+    except UncheckedError:
+        return False
+    return True
+
+
 def _quietly(do: Callable[[], Result]) -> Result | None:
     """Return the library's result, None if it fails.
 
