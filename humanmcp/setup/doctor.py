@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import enum
 import importlib.util
@@ -13,30 +12,21 @@ import stat
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common.book_file import BookFileError, read_book
-from humanmcp.common.child import ChildCommand, ChildTransport, StartError, environment
+from humanmcp.common.child import environment
 from humanmcp.common.jsonc import BOM
-from humanmcp.common.parsing import Parser
-from humanmcp.common.settings import PREFIX, Settings, add_flags, book_path, home_folder
+from humanmcp.common.settings import Settings, add_flags, book_path, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
-from humanmcp.host.client.callbacks import ClientObserver, Nobody
-from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import Identity, SessionStart
-from humanmcp.inbox import open_inbox
 from humanmcp.inbox.life_lock import is_held
 from humanmcp.locales import say
-from humanmcp.locales.stop import REFUSED, StopError, in_language
-from humanmcp.protocol.conversation.exchange import ResponseArrived, UnreadableArrived
+from humanmcp.locales.stop import REFUSED, in_language
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.server import serve
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
 from humanmcp.setup.hook_entries import (
     HOOKS,
@@ -49,7 +39,6 @@ from humanmcp.setup.hook_entries import (
 from humanmcp.setup.hosts import (
     BY_NAME,
     HOSTS,
-    PASSED_ON,
     Format,
     Host,
     as_ours,
@@ -62,12 +51,13 @@ from humanmcp.setup.hosts import (
     starts_humanmcp,
     url_in,
 )
+from humanmcp.setup.trial import SERVE, NotTriedError, Trial, folders_of, run_trial
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from humanmcp.protocol.conversation.exchange import Event
+    from humanmcp.common.parsing import Parser
     from humanmcp.setup.hook_entries import HookFacts, HostHooks
 
 OLDEST_PYTHON: Final = (3, 11)
@@ -259,145 +249,8 @@ def check_desk(settings: Settings) -> Iterator[Finding]:
         yield ok("desk none")
 
 
-_SERVE: Final = "serve"
-NOTHING: Final[Mapping[str, str]] = {}
-LONGEST: Final = 20.0
-"""Seconds for all answers together."""
-_LOOK_EVERY: Final = 0.05
-
-
-class Trial(ClientObserver):
-    """What was seen of a server. Times are seconds; None where it never came to that."""
-
-    def __init__(self) -> None:
-        self.began = time.monotonic()
-        self.first_answer: float | None = None
-        self.exit_time: float | None = None
-        self.status: int | None = None
-        self.asks_a_person = False
-        """Whether the first request came into the inbox instead."""
-        self.stray: list[str] = []
-        """Lines on stdout that are no JSON-RPC message."""
-        self.stderr = ""
-        self.failure: object = None
-        """Why it could not even be started."""
-
-    def happened(self, event: Event) -> None:
-        match event:
-            case UnreadableArrived(malformed):
-                self.stray.append(malformed.text)
-            case ResponseArrived() if self.first_answer is None:
-                self.first_answer = time.monotonic() - self.began
-
-    def stderr_line(self, line: bytes) -> None:
-        self.stderr += line.decode("utf-8", "replace") + "\n"
-
-    @property
-    def why(self) -> object:
-        """Why no answer came: a reason, or what the server wrote to stderr."""
-        return self.failure or one_line(self.stderr.strip(), 300) or "-"
-
-
-def run_trial(
-    words: Sequence[str],
-    folders: Sequence[str],
-    variables: Mapping[str, str] = NOTHING,
-    host: str = "",
-) -> Trial:
-    """Start a server as a host does, say hello, ping it, close its stdin and wait for its end.
-
-    `words` must be those of this installation: see `_folders_of`. It starts in an empty folder,
-    where these `folders` of its flags are, too. `host` is the name that the host says to it, ""
-    if that is unknown. A person who answers the handshake is not waited for.
-    """
-    with tempfile.TemporaryDirectory(prefix="humanmcp-doctor-") as scratch:
-        trial = Trial()
-        own = [word for name in folders for word in (f"--{name}", str(Path(scratch, name)))]
-        try:
-            transport = ChildTransport(ChildCommand((*words, *own), variables, scratch))
-        except StartError as error:
-            trial.failure = error.fillings["why"]
-            return trial
-        own_name = Identity(name=host) if host else Identity()
-        client = Client(transport, Nobody(), identity=own_name, observers=(trial,), timeout=LONGEST)
-        opening = threading.Thread(target=_open, args=(client, trial), daemon=True)
-        opening.start()
-        try:
-            while opening.is_alive() and not trial.asks_a_person:
-                opening.join(_LOOK_EVERY)
-                home = Path(scratch, "home")
-                trial.asks_a_person = trial.first_answer is None and _is_asked(home)
-        finally:
-            closing = time.monotonic()
-            client.close()
-        trial.exit_time = time.monotonic() - closing
-        trial.status = transport.process.returncode
-        opening.join()
-    return trial
-
-
-def _open(client: Client, trial: Trial) -> None:
-    with contextlib.suppress(StopError):  # what came says what is wrong
-        client.open(SessionStart.HANDSHAKE)
-        client.timeout -= time.monotonic() - trial.began
-        client.request("ping")
-
-
-def _is_asked(home: Path) -> bool:
-    """Return True if a request waits in an inbox."""
-    inbox = open_inbox(home, "") if home.is_dir() else None
-    return inbox is not None and any(inbox.items(one.name) for one in inbox.sessions())
-
-
-_HARMLESS: Final = frozenset(
-    {"home", "files", "book", "title", "versions", "client_limit", "lang", "by_hand", "auto"}
-    | {"handshake", "approvals", "no_progress", "match"}
-)
-"""The flags of `serve` that reach out of the folder of a trial in no way."""
-_VARIABLES: Final = frozenset(PREFIX + name.upper() for name in PASSED_ON if name != "notify")
 _PLACES: Final = ("cwd", "envFile")
 """The members of an entry that say in what folder and with what variables it starts."""
-
-
-class _NotTriedError(Exception):
-    """An entry is not started to try it. The code of the sentence says why."""
-
-
-class _QuietParser(Parser):
-    """Raises what is wrong with a command line, and prints nothing."""
-
-    def error(self, message: str) -> NoReturn:
-        raise ValueError(message)
-
-    def print_help(self, _file: object = None) -> None:
-        raise ValueError("--help")
-
-
-def _folders_of(given: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return which folders of an entry's server a trial replaces, by the names of their flags.
-
-    A command line that is not valid gets none: it is started as it is, and says what is wrong.
-
-    Raises:
-        _NotTriedError: it starts more than a server, or reaches further than these folders.
-    """
-    command, *flags = given or [_SERVE]
-    if command != _SERVE:
-        raise _NotTriedError("host tap")
-    parser = _QuietParser(prog=f"humanmcp {_SERVE}")
-    serve.add_arguments(parser)
-    try:
-        chosen = vars(parser.parse_args(flags))
-    except ValueError:
-        return ()
-    usual = vars(parser.parse_args([]))
-    reaching = chosen.keys() - _HARMLESS - {"server"}
-    if any(chosen[name] != usual[name] for name in reaching) or variables.keys() - _VARIABLES:
-        raise _NotTriedError("host reaches")
-    if chosen["server"]:
-        return ()
-    has_files = chosen["files"] or variables.get(PREFIX + "FILES")
-    return ("home", "files") if has_files else ("home",)
 
 
 def check_hosts() -> Iterator[Finding]:
@@ -577,14 +430,14 @@ def _check_entry(
         yield (ok if is_ours else warning)("host other", **about)
         return
     try:
-        folders = _folders_of(given, variables)
-    except _NotTriedError as error:
+        folders = folders_of(given, variables)
+    except NotTriedError as error:
         yield ok(str(error), **about)
         return
     texts = {name: str(value) for name, value in variables.items()}
     key = (own, host.client, *sorted(texts.items()))
     if key not in started:
-        own = own if given else (*own, _SERVE)
+        own = own if given else (*own, SERVE)
         started[key] = run_trial(own, folders, texts, host.client)
     seen = started[key]
     if seen.asks_a_person:
@@ -666,7 +519,7 @@ def findings(settings: Settings) -> Iterator[Finding]:
 
 def check_server() -> Iterator[Finding]:
     """Start the server as a host would, and judge what it does."""
-    words = (sys.executable, "-P", "-m", "humanmcp", _SERVE, "--auto")
+    words = (sys.executable, "-P", "-m", "humanmcp", SERVE, "--auto")
     seen = run_trial(words, ("home", "files"))
     if seen.failure or seen.first_answer is None:
         yield problem("server silent", why=seen.why)

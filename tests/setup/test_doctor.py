@@ -17,6 +17,7 @@ from humanmcp.locales import LANGUAGES, say
 from humanmcp.setup import doctor
 from humanmcp.setup.doctor import DoctorShape, Finding, Level
 from humanmcp.setup.hosts import HOSTS, Format
+from humanmcp.setup.trial import run_trial
 
 BANNER: Final = """
 import json, sys
@@ -509,7 +510,7 @@ def test_the_editor_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 def test_the_server_is_started_and_listened_to() -> None:
     """It answers, writes messages only, and ends when its host closes the connection."""
-    seen = doctor.run_trial((sys.executable, "-m", "humanmcp", "serve", "--auto"), ("home",))
+    seen = run_trial((sys.executable, "-m", "humanmcp", "serve", "--auto"), ("home",))
     assert seen.first_answer is not None
     assert seen.stray == []
     assert seen.status == 0

@@ -1,0 +1,166 @@
+"""A start of humanmcp as a host starts it, in an empty folder: what came, and how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from humanmcp.common.child import ChildCommand, ChildTransport, StartError
+from humanmcp.common.parsing import Parser
+from humanmcp.common.settings import PREFIX
+from humanmcp.host.client.callbacks import ClientObserver, Nobody
+from humanmcp.host.client.client import Client
+from humanmcp.host.client.handshake import Identity, SessionStart
+from humanmcp.inbox import open_inbox
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.conversation.exchange import ResponseArrived, UnreadableArrived
+from humanmcp.protocol.json.visible import one_line
+from humanmcp.server import serve
+from humanmcp.setup.hosts import PASSED_ON
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from humanmcp.protocol.conversation.exchange import Event
+
+SERVE: Final = "serve"
+NOTHING: Final[Mapping[str, str]] = {}
+LONGEST: Final = 20.0
+"""Seconds for all answers together."""
+_LOOK_EVERY: Final = 0.05
+
+
+class Trial(ClientObserver):
+    """What was seen of a server. Times are seconds; None where it never came to that."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+        self.first_answer: float | None = None
+        self.exit_time: float | None = None
+        self.status: int | None = None
+        self.asks_a_person = False
+        """Whether the first request came into the inbox instead."""
+        self.stray: list[str] = []
+        """Lines on stdout that are no JSON-RPC message."""
+        self.stderr = ""
+        self.failure: object = None
+        """Why it could not even be started."""
+
+    def happened(self, event: Event) -> None:
+        match event:
+            case UnreadableArrived(malformed):
+                self.stray.append(malformed.text)
+            case ResponseArrived() if self.first_answer is None:
+                self.first_answer = time.monotonic() - self.began
+
+    def stderr_line(self, line: bytes) -> None:
+        self.stderr += line.decode("utf-8", "replace") + "\n"
+
+    @property
+    def why(self) -> object:
+        """Why no answer came: a reason, or what the server wrote to stderr."""
+        return self.failure or one_line(self.stderr.strip(), 300) or "-"
+
+
+def run_trial(
+    words: Sequence[str],
+    folders: Sequence[str],
+    variables: Mapping[str, str] = NOTHING,
+    host: str = "",
+) -> Trial:
+    """Start a server as a host does, say hello, ping it, close its stdin and wait for its end.
+
+    `words` must be those of this installation: see `folders_of`. It starts in an empty folder,
+    where these `folders` of its flags are, too. `host` is the name that the host says to it, ""
+    if that is unknown. A person who answers the handshake is not waited for.
+    """
+    with tempfile.TemporaryDirectory(prefix="humanmcp-doctor-") as scratch:
+        trial = Trial()
+        own = [word for name in folders for word in (f"--{name}", str(Path(scratch, name)))]
+        try:
+            transport = ChildTransport(ChildCommand((*words, *own), variables, scratch))
+        except StartError as error:
+            trial.failure = error.fillings["why"]
+            return trial
+        own_name = Identity(name=host) if host else Identity()
+        client = Client(transport, Nobody(), identity=own_name, observers=(trial,), timeout=LONGEST)
+        opening = threading.Thread(target=_open, args=(client, trial), daemon=True)
+        opening.start()
+        try:
+            while opening.is_alive() and not trial.asks_a_person:
+                opening.join(_LOOK_EVERY)
+                home = Path(scratch, "home")
+                trial.asks_a_person = trial.first_answer is None and _is_asked(home)
+        finally:
+            closing = time.monotonic()
+            client.close()
+        trial.exit_time = time.monotonic() - closing
+        trial.status = transport.process.returncode
+        opening.join()
+    return trial
+
+
+def _open(client: Client, trial: Trial) -> None:
+    with contextlib.suppress(StopError):  # what came says what is wrong
+        client.open(SessionStart.HANDSHAKE)
+        client.timeout -= time.monotonic() - trial.began
+        client.request("ping")
+
+
+def _is_asked(home: Path) -> bool:
+    """Return True if a request waits in an inbox."""
+    inbox = open_inbox(home, "") if home.is_dir() else None
+    return inbox is not None and any(inbox.items(one.name) for one in inbox.sessions())
+
+
+_HARMLESS: Final = frozenset(
+    {"home", "files", "book", "title", "versions", "client_limit", "lang", "by_hand", "auto"}
+    | {"handshake", "approvals", "no_progress", "match"}
+)
+"""The flags of `serve` that reach out of the folder of a trial in no way."""
+_SETTINGS: Final = frozenset(PREFIX + name.upper() for name in PASSED_ON if name != "notify")
+
+
+class NotTriedError(Exception):
+    """An entry is not started to try it. The code of the sentence says why."""
+
+
+class _QuietParser(Parser):
+    """Raises what is wrong with a command line, and prints nothing."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+    def print_help(self, _file: object = None) -> None:
+        raise ValueError("--help")
+
+
+def folders_of(given: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Return which folders of an entry's server a trial replaces, by the names of their flags.
+
+    A command line that is not valid gets none: it is started as it is, and says what is wrong.
+
+    Raises:
+        NotTriedError: it starts more than a server, or reaches further than these folders.
+    """
+    command, *flags = given or [SERVE]
+    if command != SERVE:
+        raise NotTriedError("host tap")
+    parser = _QuietParser(prog=f"humanmcp {SERVE}")
+    serve.add_arguments(parser)
+    try:
+        chosen = vars(parser.parse_args(flags))
+    except ValueError:
+        return ()
+    usual = vars(parser.parse_args([]))
+    reaching = chosen.keys() - _HARMLESS - {"server"}
+    if any(chosen[name] != usual[name] for name in reaching) or variables.keys() - _SETTINGS:
+        raise NotTriedError("host reaches")
+    if chosen["server"]:
+        return ()
+    has_files = chosen["files"] or variables.get(PREFIX + "FILES")
+    return ("home", "files") if has_files else ("home",)
