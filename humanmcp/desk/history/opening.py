@@ -3,16 +3,17 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 import os
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, NoReturn
 
 from fastapi import HTTPException, Request
-from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse
 
 from humanmcp.answering.alone import count_problems
 from humanmcp.answering.schema import TypedDict, diagnostic_shapes
 from humanmcp.common.timestamps import now
+from humanmcp.desk.aside import with_items
 from humanmcp.desk.context import call_router, desk_of, page, page_router
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.history.problems import MOST_CHECKED
@@ -20,8 +21,9 @@ from humanmcp.desk.rendering import SECTION
 from humanmcp.desk.routing import MOST_OWN_VALUES, is_heavy
 from humanmcp.export.recording import Recording, build_conversation, frames_in
 from humanmcp.inbox.contract import Role, SessionFacts
-from humanmcp.locales import say
+from humanmcp.locales import say, speaking, spoken_language
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Frame
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.validation.whole_conversation import Judged
@@ -50,41 +52,82 @@ async def open_recording(request: Request, name: str = "") -> OpenedShape:
     Nothing is sent to anybody: the session is over.
     """
     content = await request.body()
-    session = await run_in_threadpool(
-        _open, desk_of(request), one_line(name, LONGEST_NAME), content
-    )
+    name = one_line(name, LONGEST_NAME)
+    use = partial(_record, desk_of(request))
+    session = await with_items(request, use, len(content), _read, content, name, spoken_language())
     return {"session": session, "address": f"/check/{session}"}
 
 
-def _open(desk: Desk, name: str, content: bytes) -> str:
-    """Record a file as a session that is over. Return its name."""
-    if is_heavy({"text": content.decode("latin-1")}, MOST_OWN_VALUES):
-        raise HTTPException(413, say(SECTION, "open.heavy"))
-    try:
-        frames = frames_in(content, name or say(SECTION, "open.pasted"))
-    except StopError as error:
-        raise HTTPException(422, error.sentence()) from error
+class _Refusal(NamedTuple):
+    """Why a file makes no session: the status of the response and its sentence."""
+
+    status: int
+    sentence: str
+
+    def tell(self) -> NoReturn:
+        raise HTTPException(self.status, self.sentence)
+
+
+class _Session(NamedTuple):
+    """The session that a file makes."""
+
+    facts: SessionFacts
+    negotiated: NegotiatedState
+
+
+def _read(content: bytes, name: str, language: str) -> Iterator[_Refusal | _Session | list[Frame]]:
+    """Yield the session that a file makes and then its lines, or why it makes none."""
+    with speaking(language):
+        if is_heavy({"text": content.decode("latin-1")}, MOST_OWN_VALUES):
+            yield _Refusal(413, say(SECTION, "open.heavy"))
+            return
+        try:
+            frames = frames_in(content, name or say(SECTION, "open.pasted"))
+        except StopError as error:
+            yield _Refusal(422, error.sentence())
+            return
     conversation = build_conversation(Recording(name, frames))
     negotiated = conversation.negotiated
-    facts = SessionFacts(
-        name="",
-        started=now(),
-        role=Role.READER,
-        pid=os.getpid(),
-        client=negotiated.client_name,
-        client_version=negotiated.client_version,
-        protocol_version=conversation.version,
-        title=name,
+    yield _Session(
+        SessionFacts(
+            name="",
+            started=now(),
+            role=Role.READER,
+            client=negotiated.client_name,
+            client_version=negotiated.client_version,
+            protocol_version=conversation.version,
+            title=name,
+        ),
+        negotiated,
     )
-    facts = facts._replace(name=desk.inbox.begin_session(facts))
+    numbered = _numbered(frames)
+    for start in range(0, len(numbered), AT_ONCE):
+        yield numbered[start : start + AT_ONCE]
+
+
+def _record(desk: Desk, parts: Iterable[_Refusal | _Session | list[Frame]]) -> str:
+    """Record a file as a session that is over. Return its name."""
+    name = ""
+    described: _Session | None = None
     try:
-        numbered = _numbered(frames)
-        for start in range(0, len(numbered), AT_ONCE):
-            desk.inbox.record(facts.name, *numbered[start : start + AT_ONCE])
-        desk.inbox.describe(facts, negotiated)
-    finally:
-        desk.inbox.end(facts.name)
-    return facts.name
+        for part in parts:
+            if isinstance(part, _Refusal):
+                part.tell()
+            elif isinstance(part, _Session):
+                facts = part.facts._replace(pid=os.getpid())
+                name = desk.inbox.begin_session(facts)
+                described = part._replace(facts=facts._replace(name=name))
+            else:
+                desk.inbox.record(name, *part)
+        if described is not None:
+            desk.inbox.describe(*described)
+    except BaseException:
+        if name:
+            desk.inbox.end(name)
+            desk.inbox.forget_session(name)
+        raise
+    desk.inbox.end(name)
+    return name
 
 
 def _numbered(frames: Sequence[Frame]) -> list[Frame]:

@@ -1,11 +1,18 @@
 """A recording from elsewhere, opened on the desk as a session to read."""
 
 import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 import pytest
 
+from humanmcp.desk.aside import Aside
 from humanmcp.inbox.contract import Life, Role
 from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import INITIALIZE
@@ -147,3 +154,38 @@ def test_a_request_that_still_waits_has_no_problem(desk: Desking) -> None:
         until(lambda: desk.get("/api/exchanges")["waiting"], "the request waits")
         assert "never got a response" not in desk.page(f"/check/{name}")
     until(lambda: "never got a response" in desk.page(f"/check/{name}"), "its session is over")
+
+
+def _child_of(process: int) -> int:
+    """Return a child process, 0 if there is none."""
+    children = Path(f"/proc/{process}/task").glob("*/children")
+    found = " ".join(each.read_text("ascii") for each in children).split()
+    return int(found[0]) if found else 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
+def test_a_file_is_read_aside_until_its_page_has_gone(desk: Desking) -> None:
+    """However long that takes, nobody waits for it, and nothing of it stays."""
+    body = b'[{"a": 1},\n' * 400_000
+    head = f"POST /api/recordings?name=a HTTP/1.1\r\nHost: 127.0.0.1:{desk.port}\r\n"
+    headers = {**FILE, **desk.bearer, "Content-Length": str(len(body))}
+    head += "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    with socket.create_connection(("127.0.0.1", desk.port)) as page:
+        page.sendall(f"{head}\r\n".encode() + body)
+        child = until(lambda: _child_of(desk.process.pid), "a process reads the file")
+        os.kill(child, signal.SIGSTOP)  # as if it took for ever
+        for _visit in range(5):
+            assert desk.ask("GET", "/api/exchanges", headers=desk.bearer).status == 200
+        assert _child_of(desk.process.pid) == child
+    until(lambda: not _child_of(desk.process.pid), "the process has ended")
+    assert not FolderInbox(desk.home).sessions()
+
+
+def test_a_failure_in_the_process_is_told() -> None:
+    """Its traceback is on stderr."""
+    with pytest.raises(ChildProcessError):
+        list(Aside(_fail))
+
+
+def _fail() -> Iterator[int]:
+    yield from map(int, ("no number",))
