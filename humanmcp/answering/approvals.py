@@ -180,10 +180,19 @@ def whole_card(opened: OpenExchange) -> ApprovalCard | None:
 
 def headline(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> str:
     """Return who wants to do what."""
-    who = client_of(opened.facts) or say(SECTION, "an agent")
+    who, tool = client_of(opened.facts) or say(SECTION, "an agent"), approval.tool
+    if opened.prompt is not None:
+        who = " · ".join(filter(None, (who, one_line(opened.prompt.agent_type, 40))))
+        tool = " · ".join(filter(None, (opened.prompt.server, tool)))
     asks = approval.questions or approval.kind == QUESTION
     kind = "question" if asks else "problem" if approval.problem else card.kind
-    return say(SECTION, f"kind {kind}", who=who, tool=one_line(approval.tool, LONGEST_TOOL))
+    return say(SECTION, f"kind {kind}", who=who, tool=one_line(tool, LONGEST_TOOL))
+
+
+def folder_of(opened: OpenExchange) -> str:
+    """Return the folder in which the agent works that asks, or its client; "" if unknown."""
+    prompt = opened.prompt
+    return (prompt.folder if prompt is not None else "") or opened.facts.folder
 
 
 def pattern_in_words(pattern: AllowPattern) -> str:

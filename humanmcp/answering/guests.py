@@ -10,14 +10,27 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering.standing import prompt_of
-from humanmcp.inbox.contract import Purpose, Reply, Role, SessionFacts, TakenError, UnknownItemError
+from humanmcp.inbox.contract import (
+    Purpose,
+    Reply,
+    Role,
+    SessionFacts,
+    Tail,
+    TakenError,
+    UnknownItemError,
+)
 from humanmcp.protocol.conversation.approvals import (
     QUESTION_TOOLS,
     handed_back,
     pattern_of,
     read_once,
 )
-from humanmcp.protocol.conversation.decisions import sha256
+from humanmcp.protocol.conversation.decisions import (
+    DecisionChain,
+    DecisionRecord,
+    origin_in_words,
+    sha256,
+)
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.prompts import (
     LABELS,
@@ -26,6 +39,7 @@ from humanmcp.protocol.conversation.prompts import (
     Decided,
     decided_in,
 )
+from humanmcp.protocol.conversation.transcript import DECIDED, Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
@@ -143,8 +157,34 @@ def _tool_ran(
     denied = [one for one in decided if _action(one) == "deny"]
     for one in () if same or event.name == "PostToolUseFailure" else _same(event, denied):
         inbox.fetched(one.item.key, at, RAN)
+        _record_ran(inbox, one, event, at)
         break
     return ""
+
+
+def _record_ran(inbox: Inbox, denied: _Asked, event: AgentPrompt, at: str) -> None:
+    """Write into the record of decisions that a tool ran which was denied here."""
+    record = DecisionRecord(
+        *denied.item.key,
+        event.name,
+        denied.item.line,
+        event.input,
+        by=KEYBOARD,
+        where=origin_in_words(KEYBOARD, ""),
+        action=RAN,
+        taken_at=at,
+        agent=str(event),
+    )
+
+    def write(tail: Tail) -> tuple[list[Frame], Tail]:
+        chain = DecisionChain(tail.decisions, tail.last_decision)
+        line = chain.add(record)
+        frame = Frame(
+            tail.seq + 1, at, Direction.NOTE, b"", by=KEYBOARD, note=DECIDED, decision=line
+        )
+        return [frame], Tail(frame.seq, chain.number, chain.last)
+
+    inbox.share(denied.item.key.session, write)
 
 
 def twins_of(item: Item) -> int:

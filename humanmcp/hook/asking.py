@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.settings import Settings
     from humanmcp.hook.printer import Printer
-    from humanmcp.inbox.contract import Inbox, SessionFacts
+    from humanmcp.inbox.contract import Inbox
 
 logger = logging.getLogger(__name__)
 
@@ -87,28 +87,36 @@ class PromptWaiting:
         self._raw = raw
         self._text = text
         self._stamps = Stamps()
-        self._key = Key("", 0)
+        self.key = Key("", 0)
         self._has_bell = False
 
     def run(self) -> None:
         """Show it, and wait until it is decided, the limit, a signal, or the end of the agent."""
         attendant = Attendant()
         with StopSignals(lambda _number: attendant.stop()):
-            facts = begin_facts(self._prompt, self._stamp())
-            self._inbox.join(facts)
-            self._key = self._inbox.enter(facts.name)
             try:
-                self._wait(facts, attendant)
+                if self.is_shown():
+                    watch = _AgentWatch(attendant.stop, self._printer.sink)
+                    attendant.attend(watch, background=True)
+                    attendant.attend(self)
+                    attendant.run()
             finally:
-                self._inbox.leave(self._key)
+                self.end()
 
-    def _wait(self, facts: SessionFacts, attendant: Attendant) -> None:
-        """Record and show it, and wait."""
+    def end(self) -> None:
+        """Wait no more: if nobody decided, it is abandoned."""
+        self._inbox.leave(self.key)
+
+    def is_shown(self) -> bool:
+        """Record and show the prompt. Return False if a pattern has decided it."""
+        facts = begin_facts(self._prompt, self._stamp())
+        self._inbox.join(facts)
+        self.key = self._inbox.enter(facts.name)
         self._record(Direction.IN, self._raw)
         prompt, left = self._prompt, self._printer.deadline - time.monotonic()
         self._inbox.deliver(
             Item(
-                self._key,
+                self.key,
                 self._text,
                 prompt.name,
                 "",
@@ -122,11 +130,8 @@ class PromptWaiting:
         asked = approval_of_prompt(prompt, self._text)
         if fitting_pattern(self._inbox, facts, asked) is not None:
             reply = Reply(allowed(asked), TextForm.DECISION, by=ALLOWED, at=self._stamp())
-            self._decide(reply)
-            return
-        attendant.attend(_AgentWatch(attendant.stop, self._printer.sink), background=True)
-        attendant.attend(self)
-        attendant.run()
+            return not self._decide(reply)
+        return True
 
     def _stamp(self) -> str:
         return self._stamps.at(time.time_ns() // 1_000_000)
@@ -134,7 +139,7 @@ class PromptWaiting:
     # -- waiting ----------------------------------------------------------------------------------
 
     def begin_steps(self, wake: Callable[[], object]) -> None:
-        bell = self._inbox.bell(*self._key)
+        bell = self._inbox.bell(*self.key)
         self._has_bell = bell is not None
         if bell is not None:
             bell.listen(wake)
@@ -145,23 +150,21 @@ class PromptWaiting:
             self._give_up()
             return None
         try:
-            for key, reply in self._inbox.take_replies(self._key.session):
-                if key == self._key and self._decide(reply):
+            for key, reply in self._inbox.take_replies(self.key.session):
+                if key == self.key and self._decide(reply):
                     return None
         except InboxError as error:
             logger.warning("the inbox cannot be read: %s", error)
         return min(self._printer.deadline, now + (SLOW if self._has_bell else FALLBACK_POLL))
 
     def leave(self) -> None:
-        """Do nothing: `run` leaves."""
+        """Do nothing: `run` ends it."""
 
     def _give_up(self) -> None:
         words = self._printer.too_late
         self._printer.lost(words)
         self._keep(partial(self._record, Direction.OUT, self._printer.safe(words).encode()))
-        self._keep(
-            partial(self._inbox.close, self._key, ExchangeState.CANCELLED, None, reason=LATE)
-        )
+        self._keep(partial(self._inbox.close, self.key, ExchangeState.CANCELLED, None, reason=LATE))
 
     # -- deciding ---------------------------------------------------------------------------------
 
@@ -170,7 +173,7 @@ class PromptWaiting:
         verdict = judge(self._prompt, reply.text, reply.form)
         decided = decided_in(self._prompt, reply.text)
         if verdict.line is None or decided is None:
-            self._inbox.refuse(self._key, verdict.diagnostics)
+            self._inbox.refuse(self.key, verdict.diagnostics)
             return False
         action = reply.by if reply.by in ENDINGS else action_of(self._prompt, decided)
         said = verdict.line
@@ -178,7 +181,7 @@ class PromptWaiting:
         words = decided.message if decided.behavior == "deny" else ""
         if self._printer.print(said, words):
             ending = Answer(said, reply.by, self._stamp(), action=action)
-            self._keep(partial(self._inbox.close, self._key, ExchangeState.ANSWERED, ending))
+            self._keep(partial(self._inbox.close, self.key, ExchangeState.ANSWERED, ending))
         return True
 
     def _record(
@@ -186,7 +189,7 @@ class PromptWaiting:
     ) -> None:
         """Add what came or goes out to the transcript, with the record of the decision."""
         note, by = note_of(self._prompt), "" if reply is None else reply.by
-        frame = Frame(0, self._stamp(), direction, raw, self._key.number, by=by, note=note)
+        frame = Frame(0, self._stamp(), direction, raw, self.key.number, by=by, note=note)
 
         def write(tail: Tail) -> tuple[Sequence[Frame], Tail]:
             own = frame._replace(seq=tail.seq + 1)
@@ -197,11 +200,11 @@ class PromptWaiting:
             after = Tail(own.seq, chain.number, chain.last)
             return (own._replace(decision=record),), after
 
-        self._inbox.share(self._key.session, write)
+        self._inbox.share(self.key.session, write)
 
     def _decision(self, reply: Reply, action: str, said: str) -> DecisionRecord:
         return DecisionRecord(
-            *self._key,
+            *self.key,
             self._prompt.name,
             self._text,
             said,

@@ -34,6 +34,7 @@ from humanmcp.terminal.inbox import (
     choose,
     label,
     listed_sessions,
+    must_be_listed,
     open_inbox,
     standing_sentence,
 )
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
@@ -146,6 +148,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Answer one message. Returns the exit status: 0 sent, 1 not sent, 2 asked in a wrong way."""
     inbox = open_inbox(settings)
     opened = choose(inbox, arguments.number)
+    if not (arguments.digest or arguments.start_over):
+        must_be_listed(home_folder(settings.home), arguments.number, opened)
     name = label(opened.facts, opened.key.number, listed_sessions(inbox))
     who = asker_of(opened.facts)
     answering = Answering(opened, name, who, arguments.json, digest=arguments.digest)
@@ -158,6 +162,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def _answer(answering: Answering, arguments: argparse.Namespace, settings: Settings) -> int:
     """Send the answer of the command line, else show the approval card, else open the editor."""
+    _as_decision(answering.opened, arguments)
     if is_decided(arguments):
         if not arguments.number and not arguments.digest and arguments.deny is None:
             # another request may have come in the place of the one that was seen
@@ -183,6 +188,16 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
         if arguments.keep_open:
             return keep_open(answering, start, anyway=anyway)
         return in_editor(answering, start, home_folder(settings.home), anyway=anyway)
+
+
+def _as_decision(opened: OpenExchange, arguments: argparse.Namespace) -> None:
+    """Take what can only mean a decision about an agent's prompt as that decision."""
+    if opened.prompt is None or opened.approval is None:
+        return
+    if arguments.choose is not None and opened.approval.questions:
+        arguments.answers, arguments.choose = [arguments.choose], None
+    if arguments.tool_error is not None:
+        arguments.deny, arguments.tool_error = arguments.tool_error, None
 
 
 def _given(arguments: argparse.Namespace, answering: Answering) -> Draft | None:

@@ -7,11 +7,13 @@ what will happen to it when.
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering.guests import twins_of
 from humanmcp.answering.open_exchange import OpenExchange, read_line
 from humanmcp.answering.schema import INTERFACE, InboxShape, ListedShape, listed_shape
 from humanmcp.answering.standing import Standing, Urgency, prospects
@@ -34,6 +36,8 @@ from humanmcp.common.terminal import (
     to_stdout,
 )
 from humanmcp.common.timestamps import clock, read_stamp
+from humanmcp.inbox import records
+from humanmcp.inbox.atomic import write_private
 from humanmcp.inbox.contract import Key, Purpose, UnknownItemError
 from humanmcp.locales import find_sentence, say
 from humanmcp.locales.stop import StopError, stopped
@@ -44,7 +48,8 @@ from humanmcp.terminal.problems import columns, cut, pad
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
@@ -88,8 +93,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """List what waits. Returns the exit status."""
     inbox = open_inbox(settings)
     if arguments.watch:
-        return _watch(inbox, arguments)
+        return _watch(inbox, arguments, home_folder(settings.home))
     found = waiting_rows(inbox, everything=arguments.all)
+    note_listed(home_folder(settings.home), {row.name: row.item.key for row in found})
     if arguments.json:
         items = [row_as_json(row, utc_now()) for row in found]
         listed: InboxShape = {"interface": INTERFACE, "items": items}
@@ -123,6 +129,9 @@ def is_parked(row: TerminalRow) -> bool:
 
 def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
     """Return a request in one short line: what a person is asked for, or its method and tool."""
+    if item.purpose is Purpose.PROMPT:
+        said = summary_of_item(item)
+        return cut("  ".join(filter(None, (row_title(said), said.gist))), longest)
     request = read_line(item.line)
     if item.held.unread or not isinstance(request, Message):
         return cut(item.line, longest)
@@ -232,7 +241,7 @@ def _when(row: TerminalRow, moment: datetime) -> Iterator[str | Painted]:
 # -- watching ---------------------------------------------------------------------------------
 
 
-def _watch(inbox: DeskInbox, arguments: argparse.Namespace) -> int:
+def _watch(inbox: DeskInbox, arguments: argparse.Namespace, home: Path) -> int:
     """Keep the list up to date until the person stops it (Ctrl-C)."""
     redraw = is_terminal() and not arguments.json
     before: dict[Key, TerminalRow] = {}
@@ -244,6 +253,7 @@ def _watch(inbox: DeskInbox, arguments: argparse.Namespace) -> int:
             if redraw:
                 ring = _BELL if waiting - seen else ""
                 seen = waiting
+                note_listed(home, {row.name: row.item.key for row in found})
                 raw_to_stdout(ring + _CLEAR + say(SECTION, "watching"))
                 _list(_shown(inbox, everything=arguments.all), found)
             else:
@@ -315,6 +325,8 @@ def outlook(opened: OpenExchange, moment: datetime) -> list[tuple[str, bool]]:
         found.append((say(WAITS, code, left=clock(max(0.0, left))), soon))
     if agent is not None and agent.locks and opened.standing.urgency is Urgency.NOW:
         found.append((say(WAITS, "agent locks"), False))
+    if twins := twins_of(opened.item):
+        found.append((say(WAITS, "twins", count=twins), True))
     return found
 
 
@@ -355,6 +367,36 @@ def label(facts: SessionFacts, number: int, everybody: Iterable[SessionFacts]) -
     """Return the shortest clear name of an exchange: `3`, or `b/3` beside other sessions."""
     alone = facts.is_open and sum(one.is_open for one in everybody) == 1
     return str(number) if alone else f"{facts.letter}/{number}"
+
+
+def note_listed(home: Path, named: Mapping[str, Key], *, more: bool = False) -> None:
+    """Note which messages these names were shown for; with `more`, beside those of before."""
+    file = home / records.LISTED
+    before = _listed(file) if more else {}
+    names = before | {name: f"{key.session}/{key.number}" for name, key in named.items()}
+    with contextlib.suppress(OSError):  # nothing is sent by a name that nobody was shown
+        write_private(file, json.dumps(names))
+
+
+def _listed(file: Path) -> dict[str, str]:
+    try:
+        return {str(name): str(one) for name, one in json.loads(file.read_text("utf-8")).items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def must_be_listed(home: Path, wanted: str, opened: OpenExchange) -> None:
+    """Refuse a number that was shown for another message: a number alone may come again.
+
+    Raises:
+        StopError: it was.
+    """
+    listed = _listed(home / records.LISTED)
+    if "/" in wanted or not wanted.isdigit() or not listed:
+        return
+    if listed.get(wanted) != f"{opened.key.session}/{opened.key.number}":
+        name = f"{opened.facts.letter}/{opened.key.number}"
+        raise stopped("choose", "other listed", wanted=wanted, name=name)
 
 
 def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:

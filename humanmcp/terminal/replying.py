@@ -220,8 +220,8 @@ def print_card(opened: OpenExchange, *, whole: bool = True) -> None:
         return
     card = approvals.card_of(approval)
     to_stdout(Painted(approvals.headline(opened, approval, card), "bold"))
-    if opened.facts.folder:
-        to_stdout("  ", Painted(visible_code(opened.facts.folder), "dim", is_code=True))
+    if folder := approvals.folder_of(opened):
+        to_stdout("  ", Painted(visible_code(folder), "dim", is_code=True))
     if approval.problem:
         to_stdout(Painted(say(approvals.SECTION, approval.problem), "yellow"))
     elif approval.questions:

@@ -8,7 +8,7 @@ from humanmcp.answering import service
 from humanmcp.answering.approvals import told_of
 from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import shown_shape, unreadable_shape
-from humanmcp.common.settings import add_flags
+from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import (
     Painted,
     is_terminal,
@@ -33,6 +33,7 @@ from humanmcp.terminal.inbox import (
     kept_waiting,
     label,
     listed_sessions,
+    note_listed,
     open_inbox,
     outlook,
     request_in_short,
@@ -113,7 +114,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return 0
     inbox = open_inbox(settings)
     opened = choose(inbox, arguments.number)
-    item, name = opened.item, label(opened.facts, opened.key.number, listed_sessions(inbox))
+    shown = label(opened.facts, opened.key.number, listed_sessions(inbox))
+    note_listed(home_folder(settings.home), {shown: opened.key}, more=True)
+    item, name = opened.item, shown
     if arguments.json:
         passed = waited(item, utc_now())
         json_to_stdout(shown_shape(opened, name, passed, draft=_draft(opened)))

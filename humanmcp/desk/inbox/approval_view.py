@@ -51,6 +51,7 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> dict[str, Any] | None
     return {
         "headline": approvals.headline(opened, approval, card),
         "digest": approval.digest,
+        "folder": approvals.folder_of(opened),
         "problem": say(approvals.SECTION, approval.problem) if approval.problem else "",
         "card": card.beginning() if is_closed else card,
         "is_closed": is_closed,

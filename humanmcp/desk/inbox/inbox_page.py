@@ -19,6 +19,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 
 from humanmcp.answering import approvals, service, summary
 from humanmcp.answering.approvals import ApprovalError
+from humanmcp.answering.guests import twins_of
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
 from humanmcp.answering.schema import TypedDict, diagnostic_shapes, filled
@@ -477,6 +478,7 @@ def _standing(desk: Desk, opened: OpenExchange, shown: ListFilter) -> dict[str, 
         "state": (ExchangeState.ABANDONED if is_lost else item.state).value,
         "prospects": {one.code: one.at for one in prospects(item, time.time() - arrived, agent)},
         "agent": agent,
+        "twins": twins_of(item),
         "writers": desk.board.writers,
         "presses": desk.presses.of(item.key),
         "client_setting": "" if client is None else client.setting,

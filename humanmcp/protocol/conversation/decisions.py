@@ -30,6 +30,7 @@ class DecisionRecord(NamedTuple):
     `action` is what was decided: `allow`, `change` (allowed with changes), `deny`, `answer`,
     `decline`, `no answer`, `hand back` (to the agent's own dialog), `error` or `fault`; for a
     message that a tap held `allow`, `change`, `deny` (answered instead of the server) or `drop`.
+    `keyboard`, `ended` and `ran` (although it was denied) say what an agent did without it.
     `device` is the device that it came from, "" for the computer of the desk; `where` says the same
     in words. `shown_at` is when the desk first showed the request to somebody, `sent_at` when the
     person sent the answer, `taken_at` when the server or tap wrote it. `agent` names the host,
@@ -67,6 +68,7 @@ _PLACES: Final = {
     "terminal": "a terminal on this computer",
     "files": "a text file on this computer",
     "allowed": "a pattern that a person allowed for the session",
+    "keyboard": "the agent itself, before the decision from here",
 }
 
 

@@ -1,0 +1,327 @@
+"""Agents with sub-agents, people at desks and keyboards, patterns, kills and clocks, in any order.
+
+Each prompt is played by hand, step by step, so nothing waits. The promise: nothing is allowed that
+nobody allowed as it was shown, every prompt ends in exactly one decision or in *not known*, what is
+told of it is so, and what was typed is kept.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    precondition,
+    rule,
+)
+
+from humanmcp.answering import approvals, service
+from humanmcp.answering.guests import guest_name, note_event
+from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
+from humanmcp.answering.standing import Standing
+from humanmcp.hook.asking import PromptWaiting
+from humanmcp.hook.printer import Printer
+from humanmcp.inbox.contract import Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.decisions import ChainEnd, verify_decisions
+from humanmcp.protocol.conversation.prompts import AgentPrompt, read_prompt
+from humanmcp.protocol.diagnostics.model import TextForm
+from tests.protocol.conversation.test_prompts import CLAUDE
+
+AT: Final = "2026-11-28T12:00:00.000Z"
+LIMIT: Final = 600.0
+AGENTS: Final = st.sampled_from(["one", "one", "one", "two"])
+SUB_AGENTS: Final = st.sampled_from(["", "", "a1", "a2"])
+COMMANDS: Final = st.sampled_from(["git status", "git status", "rm x"])
+FOLDERS: Final = st.sampled_from(["/p", "/q"])
+
+
+@dataclass(eq=False)
+class Played:
+    """One prompt: what the agent wrote, its process, and what the model of it expects."""
+
+    sent: dict[str, Any]
+    waiting: PromptWaiting
+    inbox: FolderInbox
+    printed: Path
+    expected: set[Standing]
+    may_allow: bool = False
+    decision: str = ""
+    is_over: bool = False
+    typed: str = ""
+
+    @property
+    def behavior(self) -> str:
+        """What the agent was told."""
+        text = self.printed.read_text("utf-8")
+        return str(json.loads(text)["hookSpecificOutput"]["decision"]["behavior"]) if text else ""
+
+    @property
+    def prompt(self) -> AgentPrompt:
+        return read_prompt(json.dumps(self.sent), "claude-code")
+
+
+class Guests(RuleBasedStateMachine):
+    """Two agents with their sub-agents, and people who decide."""
+
+    prompts = Bundle("prompts")
+
+    def __init__(self) -> None:
+        """Begin with an empty inbox."""
+        super().__init__()
+        self.home = Path(tempfile.mkdtemp(prefix="guests-"))
+        self.home.chmod(0o700)
+        self.desk = FolderInbox(self.home)
+        self.played: list[Played] = []
+        self.patterns: set[tuple[str, str, str]] = set()
+        """What is allowed without asking: the agent, the folder and the command."""
+
+    def teardown(self) -> None:
+        """Remove the inbox."""
+        for one in self.played:
+            one.waiting.end()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    # -- what an agent does -----------------------------------------------------------------------
+
+    @rule(target=prompts, agent=AGENTS, sub=SUB_AGENTS, command=COMMANDS, folder=FOLDERS)
+    def ask(self, agent: str, sub: str, command: str, folder: str) -> Played:
+        """An agent asks: a pattern allows it only in its own session and folder."""
+        sent = {**CLAUDE, "session_id": agent, "cwd": folder, "tool_input": {"command": command}}
+        sent |= {"agent_id": sub, "agent_type": "Explore"} if sub else {}
+        text = json.dumps(sent)
+        printed = self.home / f"printed {len(self.played)}"
+        sink = os.open(printed, os.O_WRONLY | os.O_CREAT, 0o600)
+        prompt = read_prompt(text, "claude-code")
+        printer = Printer(prompt, sink, time.monotonic() + LIMIT, LIMIT)
+        inbox = FolderInbox(self.home)
+        waiting = PromptWaiting(inbox, printer, text.encode(), text)
+        is_allowed = (agent, folder, command) in self.patterns
+        assert waiting.is_shown() is not is_allowed
+        one = Played(sent, waiting, inbox, printed, {Standing.WAITS}, may_allow=is_allowed)
+        if is_allowed:
+            one.is_over, one.decision, one.expected = True, "allow", {Standing.ALLOWED}
+            waiting.end()
+        self.played.append(one)
+        return one
+
+    @rule(one=prompts)
+    def run_at_the_keyboard(self, one: Played) -> None:
+        """The tool ran: by our permission, by the keyboard's, or although it was denied here."""
+        self._tell(one.sent, "PostToolUse")
+        same = [each for each in self.played if _key(each) == _key(one)]
+        allowed = [e for e in same if e.decision == "allow" and not e.typed.startswith("ran")]
+        open_ones = [each for each in same if not each.is_over]
+        denied = [e for e in same if e.decision == "deny" and e.expected == {Standing.DENIAL_SENT}]
+        denied += [e for e in same if e.decision == "deny" and e.prompt.agent_id and not e.typed]
+        if allowed:
+            allowed[0].typed = "ran"
+        elif len(open_ones) == 1:
+            self._gone(open_ones[0], Standing.KEYBOARD)
+        elif open_ones:
+            self._twins(open_ones)
+        elif denied:
+            first = min(denied, key=lambda each: each.waiting.key.number)
+            first.expected, first.typed = {Standing.RAN}, "ran"
+
+    def _twins(self, open_ones: list[Played]) -> None:
+        """Nothing tells which of several equal ones it was, until all of them have run."""
+        for one in open_ones:
+            one.waiting.step(time.monotonic())
+        if not any(self._opened(one).item.reply is None and self._waits(one) for one in open_ones):
+            for one in open_ones:
+                self._gone(one, Standing.KEYBOARD)
+
+    @rule(
+        agent=AGENTS,
+        event=st.sampled_from(["Stop", "UserPromptSubmit", "SessionEnd"]),
+        background=st.none() | st.sets(st.sampled_from(["a1", "a2"])),
+    )
+    def end_a_turn(self, agent: str, event: str, background: set[str] | None) -> None:
+        """The end of one agent's turn ends its own prompts, and no other's."""
+        more = {} if background is None else {"background_tasks": [{"id": b} for b in background]}
+        self._tell({**CLAUDE, "session_id": agent, **more}, event)
+        for one in self.played:
+            sub = one.sent.get("agent_id", "")
+            is_known = event == "Stop" and background is not None
+            is_left = is_known and sub not in (background or ())
+            is_mine = event == "SessionEnd" or not sub or is_left
+            if one.sent["session_id"] == agent and is_mine:
+                self._ended(one)
+
+    @rule(agent=AGENTS, sub=st.sampled_from(["a1", "a2"]))
+    def end_a_sub_agent(self, agent: str, sub: str) -> None:
+        """A sub-agent ends."""
+        self._tell({**CLAUDE, "session_id": agent, "agent_id": sub}, "SubagentStop")
+        for one in self.played:
+            if (one.sent["session_id"], one.sent.get("agent_id", "")) == (agent, sub):
+                self._ended(one)
+
+    def _ended(self, one: Played) -> None:
+        if not one.is_over:
+            self._gone(one, Standing.MOVED_ON)
+        elif one.expected == {Standing.DENIAL_SENT}:
+            one.expected = {Standing.DENIED}
+        if one.decision == "deny" and not one.typed:
+            one.typed = "ended"
+
+    def _tell(self, sent: dict[str, Any], event: str) -> None:
+        told = read_prompt(json.dumps({**sent, "hook_event_name": event}), "claude-code")
+        note_event(FolderInbox(self.home), told, AT)
+
+    # -- what happens to its process --------------------------------------------------------------
+
+    @rule(one=consumes(prompts))
+    def kill(self, one: Played) -> None:
+        """The process of a prompt dies without a word."""
+        if one.is_over:
+            return
+        for entered in one.inbox._entered.values():
+            entered.lock.release()
+        one.is_over, one.expected = True, {Standing.WITHDRAWN}
+
+    @rule(one=consumes(prompts))
+    def let_the_limit_pass(self, one: Played) -> None:
+        """Nobody decides in time."""
+        if one.is_over:
+            return
+        one.waiting.step(time.monotonic() + 2 * LIMIT)
+        one.waiting.end()
+        one.is_over, one.expected = True, {Standing.LATE}
+
+    # -- what people do ---------------------------------------------------------------------------
+
+    @rule(one=prompts)
+    def allow_like(self, one: Played) -> None:
+        """Somebody allows it, and what is like it from now on."""
+        self.decide(one, "allow", like=True)
+
+    @rule(one=prompts, how=st.sampled_from(["allow", "deny", "hand back"]))
+    def decide(self, one: Played, how: str, *, like: bool = False) -> None:
+        """Somebody decides at the desk, on a phone, or in a terminal; the first one wins."""
+        opened = self._opened(one)
+        asked = opened.asked
+        assert asked is not None
+        shown = asked.digest
+        reply = {
+            "allow": lambda: approvals.allow(opened, asked, seen=True, shown=shown),
+            "deny": lambda: approvals.deny(opened, "no", shown=shown),
+            "hand back": lambda: approvals.hand_back(opened, shown=shown),
+        }[how]()
+        result = service.send(opened, reply._replace(by="desk"), within=0)
+        if one.is_over:
+            assert result.outcome in {service.Outcome.OVER, service.Outcome.TAKEN}
+            return
+        assert result.outcome is service.Outcome.QUEUED
+        if how == "allow" and like:
+            approvals.allow_like(opened, approvals.patterns_of(opened)[0])
+            self.patterns.add(_pattern(one))
+        one.may_allow = how == "allow"
+        assert one.waiting.step(time.monotonic()) is None
+        one.waiting.end()
+        one.is_over, one.decision = True, how
+        is_beside = not one.sent.get("agent_id")
+        denial = Standing.DENIAL_SENT if is_beside else Standing.DENIED
+        told = {"allow": Standing.ALLOWED, "deny": denial, "hand back": Standing.HANDED_BACK}
+        one.expected = {told[how]}
+
+    @rule(one=prompts, form=st.sampled_from(TextForm))
+    def type_what_decides_nothing(self, one: Played, form: TextForm) -> None:
+        """It is kept, and never sent."""
+        opened = self._opened(one)
+        result = service.send(opened, Reply("no, keep x", form, by="desk"), within=0)
+        assert result.outcome is not service.Outcome.SENT
+        item = self._opened(one).item
+        texts = [*(kept.text for kept in item.kept), "" if item.draft is None else item.draft.text]
+        assert "no, keep x" in texts
+        if not one.is_over:
+            assert one.waiting.step(time.monotonic()) is not None
+            one.expected = {Standing.WRITING}
+
+    @rule(one=prompts)
+    def take_back(self, one: Played) -> None:
+        """What is taken back is in force at once, for every prompt of the agent."""
+        opened = self._opened(one)
+        for pattern in approvals.allowed_patterns(opened):
+            approvals.take_back(opened, str(pattern))
+        agent = one.sent["session_id"]
+        self.patterns = {each for each in self.patterns if each[0] != agent}
+
+    @precondition(lambda self: self.played)
+    @rule()
+    def restart_the_desk(self) -> None:
+        """A desk keeps nothing that the inbox does not."""
+        self.desk = FolderInbox(self.home)
+
+    # -- what is always so ------------------------------------------------------------------------
+
+    @invariant()
+    def nothing_is_allowed_that_nobody_allowed(self) -> None:
+        """And what was printed is what was decided."""
+        for one in self.played:
+            assert one.behavior in {"", "allow", "deny"}
+            assert (one.behavior == "allow") is (one.decision == "allow" and one.may_allow)
+            assert (one.behavior == "deny") is (one.decision == "deny")
+
+    @invariant()
+    def what_is_told_is_so(self) -> None:
+        """Every prompt waits, or has exactly one end."""
+        for one in self.played:
+            assert self._opened(one).standing in one.expected
+
+    @invariant()
+    def each_agent_has_one_letter_and_each_prompt_a_number(self) -> None:
+        """No number comes again."""
+        names = {guest_name(one.prompt) for one in self.played}
+        assert {facts.name for facts in self.desk.sessions()} == names
+        assert len({facts.letter for facts in self.desk.sessions()}) == len(names)
+        assert len({one.waiting.key for one in self.played}) == len(self.played)
+
+    @invariant()
+    def the_record_of_each_agent_is_one_chain(self) -> None:
+        """What was taken out of it would be seen."""
+        for facts in self.desk.sessions():
+            frames = self.desk.frames(facts.name)
+            content = "".join(f"{one.decision}\n" for one in frames if one.decision).encode()
+            known = {facts.name: ChainEnd(facts.decisions, facts.last_decision)}
+            actions = [json.loads(line)["action"] for line in content.splitlines()]
+            names = [guest_name(one.prompt) for one in self.played if Standing.RAN in one.expected]
+            ran = names.count(facts.name)
+            assert actions.count("ran") == ran
+            if content:
+                assert list(verify_decisions(content, known.get)) == []
+
+    def _opened(self, one: Played) -> OpenExchange:
+        return open_exchange_of(self.desk, one.waiting.key)
+
+    def _waits(self, one: Played) -> bool:
+        return self._opened(one).standing in {Standing.WAITS, Standing.WRITING}
+
+    def _gone(self, one: Played, standing: Standing) -> None:
+        """Let a prompt take what another hook has told."""
+        one.waiting.step(time.monotonic())
+        one.waiting.end()
+        one.is_over, one.expected = True, {standing}
+
+
+def _pattern(one: Played) -> tuple[str, str, str]:
+    return one.sent["session_id"], one.sent["cwd"], one.sent["tool_input"]["command"]
+
+
+def _key(one: Played) -> tuple[str, str, str]:
+    sub = one.sent.get("agent_id", "")
+    return one.sent["session_id"], sub, one.sent["tool_input"]["command"]
+
+
+TestGuests = Guests.TestCase
+TestGuests.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
