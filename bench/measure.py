@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
+import tracemalloc
 from typing import TYPE_CHECKING, Final
 
 from bench.figures import Figure, percentile, ratio, spread
@@ -18,8 +19,9 @@ from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.json.jsonrpc import Message, as_json, read
 from humanmcp.protocol.validation import check as draft_check
+from humanmcp.protocol.validation.captures import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,6 +161,27 @@ def check(_folder: Path, rounds: int) -> Iterator[Figure]:
     yield Figure(what, shown, slowest, 1, "s")
 
 
+def logs(_folder: Path, rounds: int) -> Iterator[Figure]:
+    """Read a log with a message in each line, in an envelope as a text; CPU seconds and memory."""
+    count = 1_000 if rounds <= BARELY else 100_000
+    request, response = call(1).decode().strip(), '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'
+    lines = (
+        f'{{"time":"2026-11-20T10:00:00.{at % 1000:03}Z","dir":"{side}","msg":{as_json(text)}}}'
+        for at in range(count // 2)
+        for side, text in (("recv", request), ("send", response))
+    )
+    text = "\n".join(lines)
+    tracemalloc.start()
+    assert sum(one.direction is not None for one in read_capture(text)) == count
+    most = tracemalloc.get_traced_memory()[1] / 1e6
+    tracemalloc.stop()
+    began = time.process_time()
+    read_capture(text)
+    took = time.process_time() - began
+    yield Figure(f"a log of {count:,} messages", f"{took:.1f} s", took, 10, "s")
+    yield Figure(f"a log of {count:,} messages, memory", f"{most:.0f} MB", most, 300, "MB")
+
+
 def _mistaken(count: int, call: Exchange) -> Iterator[tuple[str, Exchange, str]]:
     """Yield the name of a kind, what is answered, and a text with so many mistakes of the kind."""
     kinds = {
@@ -239,4 +262,13 @@ LEAVING: Final = {
     "SIGINT": lambda process: os.kill(process.pid, signal.SIGINT),
 }
 
-ALL: Final = (start_up, round_trip, against_typescript, through_the_folder, check, memory, shutdown)
+ALL: Final = (
+    start_up,
+    round_trip,
+    against_typescript,
+    through_the_folder,
+    check,
+    logs,
+    memory,
+    shutdown,
+)

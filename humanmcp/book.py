@@ -138,7 +138,10 @@ def _called(url: str, arguments: argparse.Namespace) -> ServerAddress:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a new file; an existing file is not replaced."""
+    """Write a new file, or to a device or pipe; an existing file is not replaced."""
+    if path.is_fifo() or path.is_char_device():
+        path.write_text(text, encoding="utf-8")
+        return
     if path.exists():
         raise stopped(SECTION, "exists", file=path)
     try:

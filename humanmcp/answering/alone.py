@@ -14,7 +14,7 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.conversation.state import ConversationState
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import PLACE, Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict, blocking
 from humanmcp.protocol.json import jsonrpc
@@ -192,8 +192,11 @@ def judge_captured(
 
 def judge_foreign(frames: Iterable[Frame], *, goes_on: bool = False) -> Iterator[Judged]:
     """Judge the lines of a recording from elsewhere, as those of its file."""
+    frames = tuple(frames)
     lines = [CapturedLine(one.seq, one.direction, one.raw.decode(*DECODED)) for one in frames]
-    return judge_captured(lines, goes_on=goes_on)
+    places = {one.seq: one.note.removeprefix(PLACE) for one in frames if one.note.startswith(PLACE)}
+    for judged in judge_captured(lines, goes_on=goes_on):
+        yield judged._replace(written_at=places.get(judged.line, ""))
 
 
 def told(judged: Iterable[Judged]) -> list[Judged]:
@@ -214,7 +217,7 @@ def told(judged: Iterable[Judged]) -> list[Judged]:
         )
         for one in judged
     )
-    return sorted((one for one in found if one.diagnostics), key=lambda one: one.line)
+    return sorted((one for one in found if one.diagnostics), key=lambda one: (one.line, one.column))
 
 
 def is_error(judged: Judged) -> bool:
@@ -250,7 +253,9 @@ def _without_requests(captured: Iterable[CapturedLine], version: str) -> Iterato
             continue
         found = jsonrpc.read(line.raw)
         if not isinstance(found, Message) or not found.kind.is_answer:
-            yield from overheard.line(line.number, line.direction or Direction.OUT, line.raw)
+            direction = line.direction or Direction.OUT
+            for one in overheard.line(line.number, direction, line.raw):
+                yield one.placed(line)
             continue
         version = version or text_at(found.body, "result", "protocolVersion")
         known = version if version in versions.ALL else None
@@ -260,4 +265,5 @@ def _without_requests(captured: Iterable[CapturedLine], version: str) -> Iterato
             each for each in opened.verdict().diagnostics if each.severity is not Severity.REPAIRED
         )
         said = (*said, *told_reactions(said, found.kind, opened.exchange.version))
-        yield Judged(line.number, Direction.OUT, line.text, opened.exchange.method, token, said)
+        judged = Judged(line.number, Direction.OUT, line.text, opened.exchange.method, token, said)
+        yield judged.placed(line)

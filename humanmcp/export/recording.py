@@ -37,7 +37,12 @@ from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import follow, text_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import versions
-from humanmcp.protocol.validation.captures import decode_lines, read_recording, speaker
+from humanmcp.protocol.validation.captures import (
+    decode_lines,
+    read_capture,
+    read_recording,
+    speaker,
+)
 from humanmcp.protocol.validation.whole_conversation import judge_frames
 
 if TYPE_CHECKING:
@@ -45,8 +50,10 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from humanmcp.locales.explain import Card
+    from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.validation.captures import CapturedLine
     from humanmcp.protocol.validation.whole_conversation import Judged
 
 
@@ -111,23 +118,45 @@ def recording_of(path: Path, zone: tzinfo | None = None) -> Recording:
     return Recording(name, frames_in(content, path, zone))
 
 
-def frames_in(content: bytes, name: object, zone: tzinfo | None = None) -> tuple[Frame, ...]:
+def frames_in(
+    content: bytes, name: object, zone: tzinfo | None = None, *, placed: bool = False
+) -> tuple[Frame, ...]:
     """Return the lines of a recording, whoever wrote it, or of a file with one message.
+
+    With `placed`, the note of each says where it is in the file.
 
     Raises:
         StopError: it has no messages. The sentence says what it is instead.
     """
     text = decode_lines(content).removeprefix("\ufeff")
-    frames = tuple(read_recording(text.split("\n"), lambda time: from_log_time(time, zone)))
+    lines = text.split("\n")
+    frames = tuple(read_recording(lines, lambda time: from_log_time(time, zone), placed=placed))
     line = b"" if frames else jsonrpc.encoded(jsonrpc.compact(text))
     if b'"jsonrpc"' in line or isinstance(jsonrpc.read(line), Message):
         frames = (Frame(1, "", speaker(ConversationState(), line), line),)
     if not frames:
         raise stopped("other_file", what_else(text) or "nothing recorded", name=name)
+    if all(one.direction is Direction.NOTE for one in frames):
+        raise no_messages(read_capture(text), name)
     return frames
 
 
+def no_messages(words: Sequence[CapturedLine], name: object) -> StopError:
+    """Say what a file without messages looks like, and what its own errors or warnings say."""
+    errors = [one for one in words if one.level == "error"]
+    errors = errors or [one for one in words if one.level.startswith("warn")]
+    said = " / ".join(dict.fromkeys(one_line(one.text.strip(), _WORDS) for one in errors))
+    is_json = words[0].text.lstrip("\ufeff \t")[:1] in ("{", "[")
+    looks = "json" if is_json else "http" if words[0].level == "http" else "log"
+    code = f"no messages, {looks}{' but' if said else ''}"
+    return stopped("check", code, name=name, words=one_line(said, _MOST_WORDS))
+
+
+_WORDS: Final = 240
+"""Hosts write time and name before the cause."""
+_MOST_WORDS: Final = 1200
 _OTHERS: Final = (
+    ("an archive", re.compile(r'\s*\{\s*"log"\s*:\s*\{')),
     ("a page", re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)),
     ("a diagram", re.compile(r"\s*sequenceDiagram\b")),
     ("a program", re.compile(r'#!|(?:""".*?"""\s*)?(?:from [\w.]+ )?import \w', re.DOTALL)),

@@ -43,7 +43,7 @@ from humanmcp.common.parsing import closest
 from humanmcp.common.person_files import STDIN, decoded, read_bytes, read_text, unreadable_file
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
-from humanmcp.export.recording import what_else
+from humanmcp.export.recording import no_messages, what_else
 from humanmcp.locales import say, titled
 from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.conversation.transcript import Direction, to_json
@@ -56,7 +56,7 @@ from humanmcp.protocol.json.jsonrpc import compact, encoded
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair.reading import decode_file
 from humanmcp.protocol.tables import methods, versions
-from humanmcp.protocol.validation.captures import decode_lines, read_capture
+from humanmcp.protocol.validation.captures import Origin, decode_lines, read_capture
 from humanmcp.protocol.validation.crash_guard import failed
 from humanmcp.protocol.validation.whole_conversation import (
     Judged,
@@ -469,7 +469,6 @@ _BAD: Final = frozenset({Severity.ERROR, Severity.WARNING})
 _WIDTH: Final = 80
 _WORDS: Final = 240
 """Hosts write time and name before the cause."""
-_MOST_WORDS: Final = 5
 
 
 def _print_captured(
@@ -484,13 +483,13 @@ def _print_captured(
     found = tuple(judge_captured(captured, arguments.protocol_version or "", goes_on=goes_on))
     words = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
     if not found:
-        errors = [one_line(one.text, _WORDS) for one in words if one.level == "error"]
-        said = " / ".join(list(dict.fromkeys(errors))[:_MOST_WORDS])
-        raise stopped(SECTION, "no messages but" if said else "no messages", name=name, words=said)
+        raise no_messages(words, name)
     if arguments.format == "text":
         _print_words(words)
         if cut := [one.number for one in captured if one.is_cut]:
             to_stdout(Painted(say(SECTION, "cut", count=len(cut), line=cut[0]), "dim"))
+        if any(one.origin is Origin.BARE for one in captured):
+            to_stdout(Painted(say(SECTION, "bare"), "dim"))
         if not has_requests:
             to_stdout(Painted(say(SECTION, "no requests"), "dim"))
     return _print_judged(found, arguments, name)
@@ -544,7 +543,7 @@ def _print_conversation(judged: Sequence[Judged], name: str, *, alone: bool) -> 
         if one.diagnostics:
             to_stdout(Painted(_heading(one), "dim"))
         placed = [_placed(diagnostic, one) for diagnostic in one.diagnostics]
-        print_problems(placed, one.text, name=name, shift=one.line - 1)
+        print_problems(placed, one.text, name=name, place_of=one.place)
     bad = [diagnostic for diagnostic in shown if diagnostic.severity in _BAD]
     if shown:
         to_stdout(Painted(hint(diagnostic.code for diagnostic in shown), "dim"))
@@ -555,8 +554,8 @@ def _print_conversation(judged: Sequence[Judged], name: str, *, alone: bool) -> 
 
 
 def _count(judged: Sequence[Judged]) -> int:
-    """Count the lines; an unanswered request is a second entry for its line."""
-    return len({one.line for one in judged})
+    """Count the messages; an unanswered request is a second entry for its place."""
+    return len({(one.line, one.column) for one in judged})
 
 
 def _heading(judged: Judged) -> str:
@@ -586,10 +585,11 @@ def _conversation_shape(judged: Sequence[Judged]) -> ConversationShape:
 
 def _judged_shape(judged: Judged, diagnostic: Diagnostic) -> JudgedShape:
     said = diagnostic_shape(diagnostic)
-    line = judged.line + max(0, diagnostic.line - 1)
+    line, column = judged.place(max(1, diagnostic.line), diagnostic.column)
     return {
         **said,
         "line": line,
+        "column": column if diagnostic.line else 0,
         "way": judged.direction,
         "method": judged.method,
         "id": judged.id,

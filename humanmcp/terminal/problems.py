@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from humanmcp.common.terminal import SEVERITY_COLOURS, Painted, to_stdout
 from humanmcp.locales import find_sentence, say, titled
 from humanmcp.protocol.json.visible import one_line, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from humanmcp.protocol.diagnostics.model import Diagnostic, Fix
 
 
 Line = tuple[str | Painted, ...]
+PlaceOf: TypeAlias = "Callable[[int, int], tuple[int, int]]"
+"""Returns the line and column in a file of a line and column of a text in it."""
 
 _LONGEST_LINE: Final = 100
 """Columns of a text line that are shown around a problem."""
@@ -24,14 +26,19 @@ _BEFORE: Final = 40
 _LONGEST_EDIT: Final = 60
 
 
+def place_in_text(line: int, column: int) -> tuple[int, int]:
+    """Return the place of a problem in a text that is the whole file."""
+    return line, column
+
+
 def explained(
-    diagnostic: Diagnostic, text: str, *, name: str = "", shift: int = 0
+    diagnostic: Diagnostic, text: str, *, name: str = "", place_of: PlaceOf = place_in_text
 ) -> Iterator[Line]:
     """Yield the lines that show one problem with `text`.
 
-    `name` is the name of the file, `shift` the number of lines above the text in it.
+    `name` is the name of the file, `place_of` returns the place in it of a place in the text.
     """
-    place = problem_place(diagnostic, name=name, shift=shift)
+    place = problem_place(diagnostic, name=name, place_of=place_of)
     colour = SEVERITY_COLOURS[diagnostic.severity]
     yield (
         Painted(f"{place}: " if place else "", "bold"),
@@ -39,7 +46,8 @@ def explained(
         f" {one_line(titled(diagnostic))}",
     )
     if diagnostic.line:
-        yield from _excerpt(diagnostic, text, colour, shift)
+        line, _ = place_of(diagnostic.line, diagnostic.column)
+        yield from _excerpt(diagnostic, text, colour, line)
     if diagnostic.fix:
         yield ("    ", Painted("= ", "dim"), fix_in_words(diagnostic.fix, text))
     because = find_sentence("problem", f"{diagnostic.code}.why")
@@ -54,23 +62,25 @@ def print_problems(
     text: str,
     *,
     name: str = "",
-    shift: int = 0,
+    place_of: PlaceOf = place_in_text,
     indent: str = "",
 ) -> None:
     """Print problems with `text` to stdout, as `explained` describes them."""
     for diagnostic in diagnostics:
-        for parts in explained(diagnostic, text, name=name, shift=shift):
+        for parts in explained(diagnostic, text, name=name, place_of=place_of):
             to_stdout(indent, *parts)
 
 
-def problem_place(diagnostic: Diagnostic, *, name: str = "", shift: int = 0) -> str:
+def problem_place(
+    diagnostic: Diagnostic, *, name: str = "", place_of: PlaceOf = place_in_text
+) -> str:
     """Return the place of a problem: `answer.json:3:12`, or `line 3, column 12` without a name."""
     if not diagnostic.line:
         return name
-    line = diagnostic.line + shift
+    line, column = place_of(diagnostic.line, diagnostic.column)
     if name:
-        return f"{name}:{line}:{diagnostic.column}"
-    return say("check", "place", line=line, column=diagnostic.column)
+        return f"{name}:{line}:{column}"
+    return say("check", "place", line=line, column=column)
 
 
 def fix_in_words(fix: Fix, text: str) -> str:
@@ -123,7 +133,7 @@ def _width(letter: str) -> int:
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
-def _excerpt(diagnostic: Diagnostic, text: str, colour: str, shift: int) -> Iterator[Line]:
+def _excerpt(diagnostic: Diagnostic, text: str, colour: str, line: int) -> Iterator[Line]:
     """Yield the line of the text and a caret line below it."""
     whole = _line_of(text, diagnostic)
     column = diagnostic.column - 1
@@ -133,7 +143,7 @@ def _excerpt(diagnostic: Diagnostic, text: str, colour: str, shift: int) -> Iter
     marked = _marked(diagnostic, text, after)
     start = "…" if first else ""
     end = "…" if first + _LONGEST_LINE < len(whole) else ""
-    number = str(diagnostic.line + shift)
+    number = str(line)
     yield (Painted(f"  {number} | ", "dim"), start + before + _printable(after) + end)
     gap = " " * columns(start + before)
     carets = "^" * max(1, columns(_printable(marked)))

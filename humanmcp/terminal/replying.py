@@ -636,5 +636,5 @@ def _comments(answering: Answering, diagnostics: Sequence[Diagnostic]) -> list[s
 
 def _in_one_line(diagnostic: Diagnostic, shift: int) -> str:
     """Write a problem as one comment line."""
-    parts = next(explained(diagnostic, "", shift=shift))
+    parts = next(explained(diagnostic, "", place_of=lambda line, column: (line + shift, column)))
     return one_line("".join(word if isinstance(word, str) else word.text for word in parts))

@@ -82,7 +82,7 @@ def _read(content: bytes, name: str, language: str) -> Iterator[_Refusal | _Sess
             yield _Refusal(413, say(SECTION, "open.heavy"))
             return
         try:
-            frames = frames_in(content, name or say(SECTION, "open.pasted"))
+            frames = frames_in(content, name or say(SECTION, "open.pasted"), placed=True)
         except StopError as error:
             yield _Refusal(422, error.sentence())
             return
@@ -163,6 +163,7 @@ def wrong_line(judged: Judged) -> dict[str, Any]:
     told = (one._replace(line=one.line and judged.line) for one in judged.diagnostics)
     return {
         "seq": judged.line,
+        "at": judged.written_at.partition(":"),
         "direction": judged.direction,
         "method": f"{judged.method} {judged.id}".strip(),
         "text": one_line(judged.text, LONGEST_NAME * 3),

@@ -55,6 +55,9 @@ DELIBERATE: Final = "deliberate"
 ON_PURPOSE: Final = "on purpose: "
 """The beginning of the note of a NOTE frame with an order to the server: `http wrong-type`."""
 
+PLACE: Final = "in the file: "
+"""The beginning of the note of a message that a file brought: then its line and column, `7:12`."""
+
 HTTP: Final = "http"
 """Note of a NOTE frame with a part of an HTTP exchange as JSON: the head of a request or of a
 response, or an event. `protocol/http/client.py` writes and reads it.

@@ -14,7 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 # A decoded JSON value. `Any`, because a narrower type for JSON would not help.
 Json: TypeAlias = Any
@@ -294,7 +294,7 @@ def _read_envelope(text: str, value: Json) -> Message | Malformed:
     return Message(kind, text, value, request_id)
 
 
-def kind_of_message(body: JsonObject) -> Kind | None:
+def kind_of_message(body: Mapping[str, Json]) -> Kind | None:
     """Return the kind of a message by its members; None if they do not tell.
 
     A program that has one structure for all messages writes `"method": ""` or null into a response.
@@ -306,7 +306,7 @@ def kind_of_message(body: JsonObject) -> Kind | None:
     return answer
 
 
-def kind_of_answer(body: JsonObject) -> Kind | None:
+def kind_of_answer(body: Mapping[str, Json]) -> Kind | None:
     """Return the kind of a response, whatever else it has; None if it is none.
 
     A null beside the other one of `result` and `error` says nothing.
@@ -316,7 +316,7 @@ def kind_of_answer(body: JsonObject) -> Kind | None:
     return Kind.RESULT if "result" in body else None
 
 
-def carries_answer(body: JsonObject) -> bool:
+def carries_answer(body: Mapping[str, Json]) -> bool:
     """Return True if a message has a result or an error that is not null."""
     return body.get("result") is not None or body.get("error") is not None
 

@@ -1,48 +1,66 @@
 """Read a capture of a conversation, whoever wrote it: what a file is, all of it decides.
 
-Theory of operation. Each line is held against a table: a log with a direction in each line, an
-envelope of JSON around each message, an event stream, or the messages as such. A value may go on
-over several lines. What nothing explains is a line of its own in a file of plain messages, because
-a server may have written it to stdout; in a log it is a note. A text with one message and nothing
-else is no capture.
+Theory of operation. `message_finder.py` finds the messages, and `sides.py` solves who sent them.
+Most messages have words or an envelope around them: the file is a log, and its other lines are
+notes. None has: the file is what went through a pipe, where a line is a message, so that any other
+line is wrong, and a message behind words is a broken line. A text with one response and nothing
+else is no capture: somebody has typed it. Without JSON-RPC around them, a method and a result are
+an exchange.
 """
 
 from __future__ import annotations
 
-import binascii
+import enum
 import json
 import re
+from bisect import bisect_right
 from contextlib import suppress
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.state import ConversationState
-from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
+from humanmcp.protocol.conversation.transcript import PLACE, Direction, Frame, from_json
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.encodings import utf16_of
-from humanmcp.protocol.json.jsonrpc import (
-    Message,
-    carries_answer,
-    closed_at,
-    item_spans,
-    members,
-    parts_of,
+from humanmcp.protocol.json.jsonrpc import Message, carries_answer, parts_of
+from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.validation.bare_exchanges import bare_exchanges
+from humanmcp.protocol.validation.message_finder import (
+    FoundMessage,
+    MessageFinder,
+    clues_beside,
+    has_time,
+    is_message,
+    shape_of,
 )
-from humanmcp.protocol.json.tree import follow, objects_at, text_at
-from humanmcp.protocol.repair.reading import read_json
-from humanmcp.protocol.tables import methods
+from humanmcp.protocol.validation.sides import (
+    ABOVE,
+    FIRST_ARROW,
+    SideSolver,
+    marks_of,
+    side_of_method,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+class Origin(enum.Enum):
+    """What a file has of a message."""
+
+    LINE = "the line as it was sent"
+    MEMBER = "an object that the program wrote anew, with its own white space"
+    QUOTED = "the message in quotes or in another notation, so that places in it are unknown"
+    BARE = "a method or a result without JSON-RPC around it: the version and the id are made up"
 
 
 class CapturedLine(NamedTuple):
     """One message, or what was found in its place.
 
-    `number` is the line of the file, from 1; in an HTTP archive, that of the message. `direction`
-    is None if the file does not say it, NOTE for a line that is no message. `at` is the time as
-    written, `level` that of the words of the host that wrote the file. `frame` is set for a line of
-    our own transcript. `is_cut`: the program that wrote the file left out a part of the message.
+    `number` is the line of the file, `column` the place in it, both from 1. `direction` is None if
+    the file does not say it, NOTE for a line that is no message. `at` is the time as written,
+    `level` that of the words of the program that wrote the file. `frame` is set for a line of our
+    own transcript. `is_cut`: the program that wrote the file left out a part of the message.
     """
 
     number: int
@@ -52,6 +70,8 @@ class CapturedLine(NamedTuple):
     frame: Frame | None = None
     level: str = ""
     is_cut: bool = False
+    column: int = 1
+    origin: Origin = Origin.LINE
 
     @property
     def raw(self) -> bytes:
@@ -70,116 +90,117 @@ def decode_lines(content: bytes) -> str:
     return content.decode("utf-8", "surrogateescape")
 
 
-_TIME: Final = r"(?P<at>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\.\d{3,}Z?)"
-_VSCODE: Final = rf"(?:{_TIME} )?(?:\[\w+\] )?"
-_ROWS: Final = tuple(
-    re.compile(row, re.DOTALL)
-    for row in (
-        # `humanmcp export`
-        rf"\[{_TIME}\] (?:(?P<IN>IN)|(?P<OUT>OUT)|(?P<ERR>ERR)): (?P<text>.*)",
-        # Claude Desktop: mcp.log, mcp-server-NAME.log
-        rf"{_TIME} (?:\[[^\]]*\] )+Message from (?:(?P<IN>client)|(?P<OUT>server)): (?P<text>.*)",
-        # VS Code: the output "MCP: NAME"
-        rf"{_VSCODE}\[(?:(?P<IN>editor -> server)|(?P<OUT>server -> editor))\] (?P<text>.*)",
-        rf"{_VSCODE}\[(?:(?P<IN>Client)|(?P<OUT>Server)) Says\] (?P<text>.*)",
-        # supergateway, and others that name both ends
-        r"\[[\w-]+\] (?P<IN>\w+ (?:→|->) (?:Child|Server)): (?P<text>.*)",
-        r"\[[\w-]+\] (?P<OUT>(?:Child|Server) (?:→|->) \w+): (?P<text>.*)",
-        # mcp-remote: the message stands in the lines below, or nothing but its method or its id
-        r"(?:\[\d+\] )?\[(?:(?P<IN>Local→Remote)|(?P<OUT>Remote→Local))\] (?P<named>[^{\[]*)",
-    )
+_COLOUR: Final = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+_SIDE: Final = "│┃║"
+_BOXED: Final = re.compile(rf"^[ \t]*[{_SIDE}][ \t]*[\[{{\"}}\]]", re.MULTILINE)
+_SIDES: Final = re.compile(
+    rf"^[ \t]*[{_SIDE}]|[{_SIDE}][ \t]*$|[\u2500-\u257f]{{3,}}", re.MULTILINE
 )
-"""Lines of programs that say who wrote the message: `IN` is a client, as in a transcript."""
+"""What a terminal draws around the JSON that it shows."""
+_TIME: Final = re.compile(
+    r"(?P<at>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)"
+)
+_OURS: Final = re.compile(
+    r"\[(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3})\] (?P<side>IN|OUT|ERR): "
+)
+"""What `write_log_line` writes before each line."""
 _PROMPT: Final = r"(?:PS [^>]*>|[A-Z]:\\[^>]*>|(?:[\w.-]+@[\w.-]+|\([\w.-]+\))[^$%#{]*[$%#]|[$%]) "
-_BY_HAND: Final = re.compile(
-    rf"\s*(?:(?P<IN>>{{1,3}}|--?>|→|{_PROMPT}[^{{]*?)|(?P<OUT><{{1,3}}|<--?|←)) ?"
-    r"(?P<text>[\[{].*)",
-    re.DOTALL,
-)
-"""An arrow of a person, of `--wire` or of `curl -v`; or `$ printf '…' | server` in a terminal."""
 _SHELL: Final = re.compile(rf"{_PROMPT}.*|\^[CDZ]", re.DOTALL)
 """A command in a terminal; behind one, stdout and stderr of the server stand mixed."""
-_DATA: Final = re.compile(
-    r"""(?:\s(?:-d|--data(?:-raw|-binary)?|<<<)|^echo|^printf(?: '[^']*')?)[ =]?"""
-    r"""(?P<quote>['"])(?P<text>\{.*)"""
+_HEAD: Final = re.compile(
+    r".{0,200}?(?:HTTP/[\d.]+ (?P<status>\d{3})\b|\b[A-Z]{3,7} \S+ HTTP/\d).*", re.DOTALL
 )
-"""What curl and shells send."""
-_LABEL: Final = re.compile(
-    r"(?i)(?!.*\berror)[^{]*(?:\b(?:client|server|sen[dt]|sending|recv|receiv(?:ed?|ing)|requests?|responses?|in|out"
-    r"|incoming|outgoing|input|output|read|wrote|writing|[cs])\b|[<>→←]).*"
+_TRACED: Final = re.compile(r"\* .*|[<>] ?|[<>] [\w-]+:.*|[{}] \[\d+ bytes data\]")
+"""What a client of HTTP tells beside the heads and the body."""
+_EVENT: Final = re.compile(r"(?P<field>data|event|id|retry): ?(?P<text>.*)|:.*", re.DOTALL)
+_FENCE: Final = re.compile(r"\s*(?:```|~~~)", re.DOTALL)
+_COMMENT: Final = re.compile(r"\s*(?:#|//)")
+_INDENTED: Final = re.compile(r" {4}|\t")
+_TITLE: Final = re.compile(
+    r"\W*(?:\w+\W{1,3}){1,4}(?<=:)\W*"
+    r"|\W*(?:#+|//|==|--|\*+)\W*(?:\w+\W*){1,3}"
+    r"|\W*\w+\W{0,3}\b(?:to|To|TO)\b\W{0,3}\w+\W*"
+    r"|[^{]{0,60}?\w+\W{0,3}(?:-+>|=+>|→)\W{0,3}\w+\W*(?:\s[\w./-]+\s*)?"
 )
-"""Words of which a log has one before each message; they do not say whose log it is."""
-_HOST: Final = re.compile(rf"{_TIME} (?:\[[^\]]*\] )?\[(?P<level>\w+)\] (?P<words>.*)", re.DOTALL)
-"""A line without a message in the log of Claude Desktop or VS Code."""
-_ENVELOPE: Final = re.compile(r'"jsonrpc"\s*:')
+"""A line that says what the next one is."""
+_REPORT: Final = re.compile(r"\b[Ee]rror(?:: | \w)")
+"""Words that quote a message in a sentence about a failure: it is told again, not sent."""
 _LEVEL: Final = r"(?:trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)"
+_STATED: Final = re.compile(
+    rf"(?:\[|(?i:level)\W{{1,4}})(?P<level>(?i:{_LEVEL}))\b"
+    r"|\b(?P<shouted>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b"
+)
 _LOGGED: Final = re.compile(
     r"\W*(?:time=\W?)?(?:[\d/-]{8,10}.|[a-z]{3} +\d+ )?\d\d:\d\d:\d\d\S*\s.*"
     rf"|\W*\[{_LEVEL}\].*|{_LEVEL}:[\w.]+:.*|{_LEVEL}: [\w.]+\[\d+\]"
-    r"|\s+at \S+ ?\(.*|Traceback \(.*|\s*[→←│├].*|(?:GET|POST|DELETE) /.*",
+    r"|\W*\[[\w./ -]+\] .*|\s+at \S+ ?\(.*|Traceback \(.*|\s*[→←│├].*"
+    r"|(?:GET|POST|DELETE) /.*|data: .*",
     re.DOTALL | re.IGNORECASE,
 )
 """A line as logs have it, also those that hold no message: a time, a level, a stack, an arrow."""
 _FAILED: Final = re.compile(r"(?i)\b(?:\w*error|\w*exception|fatal|critical|failed)\b")
-_EVENT: Final = re.compile(r"(?P<field>data|event|id|retry): ?(?P<text>.*)|:.*", re.DOTALL)
-_HEAD: Final = re.compile(r"HTTP/[\d.]+ (?P<status>\d{3}).*", re.DOTALL)
-_CURL: Final = re.compile(
-    r"\* .*|[<>] ?|[<>] (?:[\w-]+:|HTTP/|[A-Z]+ \S+ HTTP/).*|[{}] \[\d+ bytes data\]"
-)
-"""What `curl -v` tells beside the body."""
-_FENCE: Final = re.compile(r"\s*(?:```|~~~)", re.DOTALL)
-_COMMENT: Final = re.compile(r"\s*(?:#|//)")
-_REMARK: Final = re.compile(r"#|//|<?--|←")
-"""What a person writes behind a message of a terminal or of a report."""
-_TITLE: Final = re.compile(
-    r"(?i)\W*(?:(?:(?:client|server|request|response|sent|received|input|output)\b ?){1,2}\d*\W*:"
-    r"|(?:client|server) *(?:-+>|=+>|→|to) *(?:client|server))\W*"
-)
-"""A line of a report that says what the next one is."""
-_INDENTED: Final = re.compile(r" {4}|\t")
-_PID: Final = re.compile(r"\[\d+\] (?=[\[{])")
-
-_DIRECTIONS: Final = {
-    **dict.fromkeys(("c2s", "in", "send", "sent", "client", "request"), Direction.IN),
-    **dict.fromkeys(("s2c", "out", "recv", "received", "server", "response"), Direction.OUT),
-    **dict.fromkeys(("meta", "note", "err"), Direction.NOTE),
-}
-"""The words for a direction in an envelope: `send` is what the recording client sent."""
-_DIRECTION: Final = ("direction", "dir", "way", "from", "side", "type")
-_PAYLOAD: Final = ("raw", "message", "msg", "data", "payload")
-_OTHER_PAYLOAD: Final = ("body", "content", "json", "text")
-"""Names that other objects have, too: they hold a message, or it is no envelope."""
-_AT: Final = ("at", "ts", "time", "timestamp")
+_MOST_ABOVE: Final = 4
+_NEAR: Final = 200
+"""So many characters before a message may hold its time."""
+_NARROWEST: Final = 40
+"""The least width of a terminal whose lines are joined."""
+_MOST_CHANCE: Final = 3
+"""So many lines have the full width of a terminal, and not by chance."""
+_LONGEST_TITLE: Final = 120
+_ENVELOPE: Final = re.compile(r'"jsonrpc"\s*:')
 
 
 def read_capture(text: str) -> tuple[CapturedLine, ...]:
     """Read what was captured; () if the text is no capture, but perhaps one message."""
-    reader = _LineReader(_unboxed(text))
-    found = tuple(_one_value(text)) or reader.capture()
-    has_words = text.lstrip("\ufeff \t\r\n")[:1] not in {"[", "{"}
-    return found or (reader.quoted() if has_words else ())
+    if "\n" not in text.strip():
+        text = text.replace("\r", "\n")  # the only line ends that there are
+    first = next(filter(str.strip, text.split("\n", 8)), "").removeprefix("\ufeff")
+    if is_transcript(first):
+        return tuple(_transcript(text.split("\n")))
+    capture = _Capture(text)
+    width = _width_of(text.split("\n")) if capture.has_torn else 0
+    if width:
+        begins, whole = _unwrapped(text.split("\n"), width)
+        if (better := _Capture(whole)).count > capture.count:
+            return tuple(
+                one._replace(
+                    number=begins[one.number - 1] + 1 + (one.column - 1) // width,
+                    column=(one.column - 1) % width + 1,
+                )
+                for one in better.lines()
+            )
+    return capture.lines()
 
 
-_SIDES: Final = ("│", "┃", "║")
-_BOXED: Final = re.compile(rf"^[ \t]*[{''.join(_SIDES)}][ \t]*[\[{{]", re.MULTILINE)
-_BOX: Final = "".join(map(chr, range(0x2500, 0x2580)))
+def _width_of(lines: Sequence[str]) -> int:
+    """Return the width of the terminal from which a text was copied; 0 if its lines end freely."""
+    width = max(map(len, lines))
+    is_full = sum(len(line) == width for line in lines) >= _MOST_CHANCE
+    return width if is_full and width >= _NARROWEST else 0
 
 
-def _unboxed(text: str) -> str:
-    """Return a text without the lines that a terminal drew around its JSON."""
-    return "\n".join(map(_inside, text.split("\n"))) if _BOXED.search(text) else text
+def _unwrapped(lines: Sequence[str], width: int) -> tuple[list[int], str]:
+    """Join the lines that a terminal broke. Return the indexes of the first lines, and the text."""
+    begins = [at for at in range(len(lines)) if not at or len(lines[at - 1]) < width]
+    ends = [*begins[1:], len(lines)]
+    return begins, "\n".join(
+        "".join(lines[first:last]) for first, last in zip(begins, ends, strict=True)
+    )
 
 
-def _inside(line: str) -> str:
-    bare = line.strip()
-    if not bare.strip(_BOX):
-        return ""
-    if not bare.startswith(_SIDES):
-        return line
-    inside = bare[1:].removeprefix(" ")
-    if inside.endswith(_SIDES):
-        inside = inside[:-1].rstrip()
-    return line if any(side in inside for side in _SIDES) else inside
+def _transcript(lines: Iterable[str]) -> Iterator[CapturedLine]:
+    """Read our own transcript, of which a crash may have torn a line."""
+    for number, line in enumerate(lines, 1):
+        value = _decoded(line)
+        if _is_frame(value):
+            with suppress(ValueError):
+                frame = from_json(line)
+                yield CapturedLine(number, frame.direction, frame.text, frame.at, frame)
+                continue
+            way = {"in": Direction.IN, "out": Direction.OUT}.get(value["way"], Direction.NOTE)
+            yield CapturedLine(number, way, parts_of(line)["raw"])
+        elif line.strip():
+            yield CapturedLine(number, Direction.NOTE, line)
 
 
 def is_transcript(first: str) -> bool:
@@ -191,8 +212,12 @@ def _is_frame(value: object) -> bool:
     return isinstance(value, dict) and {"seq", "way", "raw"} <= value.keys()
 
 
-def read_recording(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame]:
+def read_recording(
+    lines: Iterable[str], time: Callable[[str], str], *, placed: bool = False
+) -> Iterator[Frame]:
     """Read a transcript or any other capture as frames; `time` converts a time as written.
+
+    With `placed`, the note of each message of another capture says where it is in the file.
 
     Lines of a transcript that a crash has cut are skipped. It is read line by line, however long.
     """
@@ -200,14 +225,16 @@ def read_recording(lines: Iterable[str], time: Callable[[str], str]) -> Iterator
     first = next(filter(str.strip, lines), "").removeprefix("\ufeff")
     if not is_transcript(first):
         text = "\n".join(chain((first,), lines))
-        yield from _frames(read_capture(text), time)
+        yield from _frames(read_capture(text), time, placed=placed)
         return
     for line in chain((first,), lines):
         with suppress(ValueError, RecursionError):
             yield from_json(line)
 
 
-def _frames(lines: Iterable[CapturedLine], time: Callable[[str], str]) -> Iterator[Frame]:
+def _frames(
+    lines: Iterable[CapturedLine], time: Callable[[str], str], *, placed: bool
+) -> Iterator[Frame]:
     """Return captured lines as frames; who said a line that does not say it follows from before."""
     conversation = ConversationState()
     for seq, line in enumerate(lines, 1):
@@ -221,7 +248,10 @@ def _frames(lines: Iterable[CapturedLine], time: Callable[[str], str]) -> Iterat
         at = ""
         with suppress(ValueError):  # in a notation that nobody knows
             at = time(line.at) if line.at else ""
-        yield Frame(seq, at, direction, line.raw)
+        is_member = line.origin is Origin.MEMBER
+        raw = jsonrpc.encoded(jsonrpc.compact(line.text)) if is_member else line.raw
+        place = f"{PLACE}{line.number}:{line.column}" if placed else ""
+        yield Frame(seq, at, direction, raw, note=place)
 
 
 def speaker(conversation: ConversationState, raw: bytes) -> Direction:
@@ -234,386 +264,320 @@ def speaker(conversation: ConversationState, raw: bytes) -> Direction:
     if not isinstance(message, Message):
         # Servers sometimes print other text, clients hardly ever.
         named = _METHOD.search(message.text)
-        return Direction.IN if named and not _only_servers_say(named[1]) else Direction.OUT
+        return Direction.IN if named and side_of_method(named[1]) >= 0 else Direction.OUT
     if message.kind.is_answer or carries_answer(message.body):
         is_clients = message.id is not None and conversation.answered_by(Direction.OUT, message.id)
         return Direction.IN if is_clients else Direction.OUT
-    return Direction.OUT if _only_servers_say(message.method) else Direction.IN
+    return Direction.OUT if side_of_method(message.method) < 0 else Direction.IN
 
 
 _METHOD: Final = re.compile(r"""["']method["']\s*:\s*["']([^"']+)""")
 
 
-def _only_servers_say(method: str) -> bool:
-    record = methods.of(method)
-    return record.from_servers or (bool(record.to_client) and not record.to_server)
+class _Entry(NamedTuple):
+    """A message that is to be captured: the indexes of its first and last line, and its column."""
+
+    line: int
+    last: int
+    column: int
+    found: FoundMessage
+    direction: Direction | None = None
+    above: tuple[str, ...] = ()
+    """The lines above, as far as they belong to no other message."""
+    is_doubtful: bool = False
+    """It is no message, and only its context tells that it was sent as one."""
 
 
-def is_message(value: object) -> bool:
-    """Return True for an object that is meant as a JSON-RPC message."""
-    return isinstance(value, dict) and bool(
-        value.keys() & {"jsonrpc", "method"}
-        or ("id" in value and value.keys() & {"result", "error"})
-    )
-
-
-# -- a file that is one value --------------------------------------------------------------------
-
-
-def _one_value(text: str) -> Iterator[CapturedLine]:
-    """Yield the messages of an HTTP archive, or of a list that does not have responses only.
-
-    The list is the whole file, or a member of its object.
-    """
-    if text.lstrip("\ufeff \t\r\n")[:1] not in ("{", "["):
-        return
-    text = text.lstrip("\ufeff")
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return
-    if isinstance(value, list):
-        yield from _listed(text, text.index("["), value)
-    elif isinstance(value, dict) and not is_message(value):
-        for name, start, _end in members(text):
-            if isinstance(value[name], list):
-                yield from _listed(text, start, value[name])
-    yield from (line._replace(number=at) for at, line in enumerate(_archived(value), 1))
-
-
-def _listed(text: str, start: int, items: list[Any]) -> Iterator[CapturedLine]:
-    """Yield the messages of a list that begins at `start`: as such, or in envelopes."""
-    spans = [slice(*span) for span in item_spans(text, start)]
-    if any(text_at(one, "method") for one in items):
-        for part in spans:
-            yield CapturedLine(text.count("\n", 0, part.start) + 1, None, text[part])
-        return
-    for part, one in zip(spans, items, strict=False):
-        if isinstance(one, dict) and not is_message(one):
-            found = _enveloped(text.count("\n", 0, part.start) + 1, text[part], one)
-            if found is not None:
-                yield found
-
-
-def _archived(value: object) -> Iterator[CapturedLine]:
-    """Yield the messages of an HTTP archive."""
-    for entry in objects_at(value, "log", "entries"):
-        at = text_at(entry, "startedDateTime")
-        for text in _messages_in(text_at(entry, "request", "postData", "text")):
-            yield CapturedLine(0, Direction.IN, text, at)
-        body = text_at(entry, "response", "content", "text")
-        if text_at(entry, "response", "content", "encoding") == "base64":
-            with suppress(ValueError):
-                body = binascii.a2b_base64(body).decode("utf-8", "surrogateescape")
-        for text in _messages_in(body):
-            yield CapturedLine(0, Direction.OUT, text, at)
-
-
-def _messages_in(body: str) -> list[str]:
-    """Return the messages of an HTTP body: one, or the events of a stream."""
-    events = [event for event in re.split(r"\r?\n\r?\n|\r\r", body) if event.strip()]
-    fields = [[_EVENT.fullmatch(line) for line in event.splitlines()] for event in events]
-    if not all(found for event in fields for found in event):
-        return [body] if body.strip() else []
-    texts = [
-        "\n".join(one["text"] for one in event if one and one["field"] == "data")
-        for event in fields
-    ]
-    return [text for text in texts if text.strip()]
-
-
-# -- a file of lines -----------------------------------------------------------------------------
-
-
-class _LineReader:
-    """Reads a file line by line."""
+class _Capture:
+    """Decides what a file is."""
 
     def __init__(self, text: str) -> None:
-        if "\n" not in text.strip():
-            text = text.replace("\r", "\n")  # the only line ends that there are
-        self._text = text
-        self._lines = text.split("\n")
-        self._is_indented = _is_indented(self._lines)
-        self._is_marked_up = self._is_indented or _is_fenced(self._lines)
-        self._next = 0
-        """The index of the line that comes next."""
-        self._offset = 0
-        """Where that line begins in the text."""
-        self._tries = 4 * len(text)
-        """Characters that may still be read in vain for values of several lines."""
-        self._stated: Direction | None = None
-        """The direction that mcp-remote wrote above the message."""
-        self._is_log = False
-        """Whether a line was found that only a log, an envelope or an event stream has."""
-        self._in_head = False
-        """Whether the head of an HTTP message goes on."""
-        self._event_name = "message"
-        """The name of the event that goes on; others than this bring no message."""
-        self._labelled: dict[int, CapturedLine] = {}
-        """The lines that have a message behind other words, as they are; by their numbers."""
-        self._long = 0
-        """How many messages go on over several lines."""
+        plain = _COLOUR.sub("", text)
+        is_drawn = _BOXED.search(plain) is not None
+        if is_drawn:
+            plain = _SIDES.sub(lambda drawn: " " * len(drawn[0]), plain)
+        self._text = plain
+        self._written = [line.removesuffix("\r") for line in text.split("\n")]
+        parts = plain.split("\n")
+        self._lines = [line.removesuffix("\r") for line in parts]
+        self._starts = [0, *accumulate(len(line) + 1 for line in parts)]
+        self._ours = {
+            at: match for at, line in enumerate(self._lines) if (match := _OURS.match(line))
+        }
+        self._finder = MessageFinder(plain)
+        found = [one for one in map(self._entry, self._finder) if not self._is_told(one)]
+        self._entries = [one for one in found if not one.found.is_torn]
+        self._torn = [one for one in found if one.found.is_torn]
+        self._covered = {at for one in self._entries for at in range(one.line, one.last + 1)}
+        self._is_code = [True] * len(self._lines) if is_drawn else self._code()
+        self._titles: set[int] = set()
+        """The lines that say what the message below is."""
+        self._entries = list(map(self._with_title, self._entries))
+        self._covered |= self._titles
+        self._has_head = any(map(_head, self._lines))
+        self._has_events = any(line.startswith("data:") for line in self._lines)
 
-    def capture(self) -> tuple[CapturedLine, ...]:
-        """Return the lines of a capture; () if the text is something else."""
-        found = list(self._all())
-        messages = sum(map(_has_message, found))
-        if not messages and not self._is_log and not _ENVELOPE.search(self._text):
-            is_log = any(_LOGGED.fullmatch(one.text) for one in found)
-            return tuple(map(_as_note, found)) if is_log else ()
-        if self._labelled and not self._is_log:
-            if messages > len(self._labelled):  # a program's own words beside its messages
-                found = [self._labelled.get(one.number, one) for one in found]
-                messages -= len(self._labelled)
-            else:
-                self._is_log = True
-        is_story = messages > 1 or any(text_at(_decoded(one.text), "method") for one in found)
-        if self._is_log or (self._is_marked_up and is_story):
-            return tuple(
-                one
-                if one.direction or _has_message(one)
-                else one._replace(direction=Direction.NOTE)
-                for one in found
-            )
-        if self._is_marked_up:
-            return ()
-        if 0 < self._long < messages:  # on a pipe a message is one line: so these lines are wrong
-            found = [part for one in found for part in _lines_of(one)]
-        lines = _with_readers([one for one in found if not _COMMENT.match(one.text)])
-        is_more = messages > 1 or (messages > self._long and len(lines) > messages)
-        return tuple(lines) if is_more else ()
+    @property
+    def has_torn(self) -> bool:
+        """Whether a message begins that cannot be read."""
+        return bool(self._torn)
 
-    def quoted(self) -> tuple[CapturedLine, ...]:
-        """Return the messages within the sentences of a report.
+    @property
+    def count(self) -> int:
+        """The number of messages."""
+        return len(self._entries)
 
-        () for one response with words around it: a chat writes so what is meant as the answer.
-        """
-        found: list[CapturedLine] = []
-        number, end = 1, 0
-        for brace in re.finditer(r"\{", self._text):
-            start = brace.start()
-            if start < end or not (length := self._length(start)):
-                continue
-            number += self._text.count("\n", end, start)
-            end = start + length
-            text = self._text[start:end]
-            if _ENVELOPE.search(text) and is_message(_decoded(text)):
-                found.append(CapturedLine(number, None, text))
-            number += text.count("\n")
-        is_report = len(found) > 1 or any(text_at(_decoded(one.text), "method") for one in found)
-        return tuple(found) if is_report else ()
+    def _entry(self, found: FoundMessage) -> _Entry:
+        line = bisect_right(self._starts, found.start) - 1
+        last = bisect_right(self._starts, max(found.start, found.end - 1)) - 1
+        ours = self._ours.get(line)
+        direction = _WAYS[ours["side"]] if ours else None
+        if found.clues[0] == "data:":  # an event stream is the server's
+            direction = Direction.OUT
+        return _Entry(
+            line, last, found.start + found.inner - self._starts[line] + 1, found, direction
+        )
 
-    def _all(self) -> Iterator[CapturedLine]:
-        is_code = not self._is_marked_up
-        while self._next < len(self._lines):
-            number, line = self._next + 1, self._lines[self._next].removesuffix("\r")
+    def _is_told(self, entry: _Entry) -> bool:
+        """Return True for a message that a program only tells again, in a sentence of its own."""
+        return entry.direction is Direction.ERR or bool(_REPORT.search(entry.found.clues[0]))
+
+    def _with_title(self, entry: _Entry) -> _Entry:
+        """Add the line above to the context of a message if it says what the message is."""
+        above = list[str]()
+        for at in range(entry.line - 1, max(-1, entry.line - 1 - _MOST_ABOVE), -1):
+            line = self._lines[at]
+            if at in self._covered or _FENCE.match(line) or self._finder.is_one_value:
+                break
             if not line.strip():
-                self._in_head, self._event_name = False, "message"
-            if self._is_indented:
-                is_code = _INDENTED.match(line) is not None
-            if self._is_marked_up and _FENCE.match(line):
-                is_code = not is_code
-            elif is_code and line.strip():
-                yield from self._line(number, line)
-            self._go_on(self._next + 1)
+                continue
+            if at == entry.line - 1 and _TITLE.fullmatch(line) and marks_of(line):
+                self._titles.add(at)
+            above.append(line[:_LONGEST_TITLE])
+        return entry._replace(above=tuple(f"{ABOVE}{shape_of(line)}" for line in above))
 
-    def _go_on(self, index: int) -> None:
-        self._offset += sum(len(line) + 1 for line in self._lines[self._next : index])
-        self._next = index
+    def _code(self) -> list[bool] | None:
+        """Return which lines are code, if all messages are in code of Markdown, else None."""
+        is_code, fenced = False, list[bool]()
+        for line in self._lines:
+            is_fence = _FENCE.match(line) is not None
+            is_code ^= is_fence
+            fenced.append(is_code and not is_fence)
+        starts = [one.line for one in self._entries if not one.found.clues[0]]
+        if any(map(_FENCE.match, self._lines)) and all(fenced[at] for at in starts):
+            return fenced
+        has_prose = any(line and not line[0].isspace() for line in self._lines)
+        if starts and has_prose and all(_INDENTED.match(self._lines[at]) for at in starts):
+            return [_INDENTED.match(line) is not None for line in self._lines]
+        return None
 
-    def _line(self, number: int, line: str) -> Iterator[CapturedLine]:
-        """Read the next line, and those below that belong to it."""
-        for read in (self._object, self._stated_line, self._noted, self._note, self._event):
-            if (found := read(number, line)) is not None:
-                yield from found
-                return
-        prefix = _end_of_pid(line)
-        text = self._value(prefix or len(line) - len(line.lstrip(" \t\ufeff")))
-        if text is not None and is_message(json.loads(text)):
-            self._long += "\n" in text
-            yield CapturedLine(number, self._stated, text)
-        elif (start := line.find("{")) > 0 and _LABEL.fullmatch(line, 0, start):
-            text = line[start:].rstrip().removesuffix(",")
-            if is_message(_decoded(text)):
-                self._labelled[number] = CapturedLine(number, None, line)
-            yield CapturedLine(number, None, text if number in self._labelled else line)
-        else:
-            yield CapturedLine(number, None, line)
-        self._stated = None
+    def lines(self) -> tuple[CapturedLine, ...]:
+        """Return what was captured; () if the text is something else."""
+        if self._ours or (not self._entries and any(map(self._is_logged, self._torn))):
+            return tuple(self._log())
+        if exchanges := tuple(self._exchanges()):
+            return exchanges
+        return tuple(self._talk() if self._entries else self._words())
 
-    def _object(self, number: int, line: str) -> Iterable[CapturedLine] | None:
-        """Read an object on one line: a message, or an envelope around one."""
-        if not line.lstrip("\ufeff").startswith("{"):
-            return None
-        text = line.lstrip("\ufeff").rstrip().removesuffix(",")
-        value = _decoded(text)
-        if not isinstance(value, dict):
-            return None
-        if is_message(value) and _direction_in(value.get("_meta")) is None:
-            return (CapturedLine(number, None, line if line.endswith("}") else text),)
-        found = _enveloped(number, text, value)
-        self._is_log |= found is not None
-        return None if found is None else (found,)
+    def _talk(self) -> Iterable[CapturedLine]:
+        """Return the messages with what is beside them; () for one that somebody typed."""
+        has_method = any("method" in one.found.head for one in self._entries)
+        is_story = len(self._entries) > 1 or has_method
+        if self._finder.is_one_value:
+            clues = chain.from_iterable(one.found.clues for one in self._entries)
+            is_story = has_method or any(clue and clue[0] != "/" for clue in clues)
+            return self._solved([*self._entries, *self._torn]) if is_story else ()
+        if self._is_code is not None:
+            return self._log() if is_story else ()
+        wrapped = sum(one.found.is_wrapped for one in self._entries)
+        bare = len(self._entries) - wrapped
+        is_mixed = self._has_head or any(self._other(_SHELL)) or len(self._titles) > bare / 2
+        if is_mixed or wrapped > bare or (wrapped == bare and self._entries[0].found.is_wrapped):
+            return self._log() if is_story or is_mixed or self._is_logged(self._entries[0]) else ()
+        return self._pipe()
 
-    def _stated_line(self, number: int, line: str) -> Iterable[CapturedLine] | None:
-        """Read a line that states its direction."""
-        match = next(filter(None, (row.fullmatch(line) for row in _ROWS)), None)
-        if match is None:
-            return None
-        self._is_log = True
-        said = match.groupdict()
-        direction = next(one for one in Direction if said.get(one.name))
-        text = said.get("text")
-        if text is None:  # the message is in the lines below, or only its method or its id is told
-            below = self._lines[self._next + 1] if self._next + 1 < len(self._lines) else ""
-            own = said["named"].strip()
-            if not below[_end_of_pid(below) :].startswith("{") and own.isdigit():
-                answer = f'{{"jsonrpc":"2.0","id":{own},"result":{{}}}}'
-                return (CapturedLine(number, direction, answer, is_cut=True),)
-            self._stated = direction
-            return ()
-        at = said.get("at") or ""
-        text = text.removesuffix(" { metadata: undefined }")  # Claude Desktop
-        if not text.startswith(("{", "[")):
-            return (CapturedLine(number, direction, text, at),)
-        if whole := self._value(match.start("text"), is_rest=True):
-            return (CapturedLine(number, direction, whole, at),)
-        if text == "{" and "}" in self._lines[self._next :]:  # as Node.js prints it
-            end = self._lines.index("}", self._next)
-            text = "\n".join((text, *self._lines[self._next + 1 : end + 1]))
-            self._go_on(end)
-        return (CapturedLine(number, direction, *_inspected(text, at)),)
+    def _is_logged(self, entry: _Entry) -> bool:
+        """Return True if only a log has a message in this way, and nobody who types an answer."""
+        words, *others = entry.found.clues
+        if not entry.found.is_wrapped:
+            return False
+        has_arrow = any(name not in range(FIRST_ARROW) for name, _ in marks_of(words))
+        return bool(others) or has_arrow or _LOGGED.fullmatch(self._lines[entry.line]) is not None
 
-    def _noted(self, number: int, line: str) -> Iterable[CapturedLine] | None:
-        """Read a message behind an arrow or a prompt, or in the words of curl."""
-        sent = _DATA.search(line)
-        match = sent or _BY_HAND.fullmatch(line)
-        if match is None:
-            return None
-        if sent is not None and sent["quote"] == '"':
-            text: str | None = sent["text"].rpartition('"')[0].replace('\\"', '"')
-        else:
-            text = self._value(match.start("text"), is_rest=True)
-        if text is None or not is_message(_decoded(text)):
-            return None
-        self._is_log = True
-        is_in = sent is not None or match["IN"]
-        return (CapturedLine(number, Direction.IN if is_in else Direction.OUT, text),)
+    def _other(self, form: re.Pattern[str]) -> Iterator[re.Match[str] | None]:
+        """Match the lines that belong to no message."""
+        return (
+            form.fullmatch(line) for at, line in enumerate(self._lines) if at not in self._covered
+        )
 
-    def _note(self, number: int, line: str) -> Iterable[CapturedLine] | None:
-        """Read what a host, a shell or curl writes beside the messages."""
-        if match := _HOST.fullmatch(line):
-            # VS Code tells errors of HTTP as information: "Connection state: Error 405 …"
-            level = "error" if "state: Error" in match["words"] else match["level"]
+    # -- a log
+
+    def _log(self) -> list[CapturedLine]:
+        self._covered.update(at for one in self._torn for at in range(one.line, one.last + 1))
+        entries = [*self._entries, *self._torn, *self._remnants()]
+        self._covered.update(one.line for one in entries)
+        return sorted((*self._solved(entries), *self._notes()), key=lambda one: one.number)
+
+    def _solved(self, entries: Sequence[_Entry]) -> Iterator[CapturedLine]:
+        entries = sorted(entries, key=lambda one: (one.line, one.column))
+        heads = ({} if one.is_doubtful else one.found.head for one in entries)
+        clues = ((*one.found.clues, *one.above) for one in entries)
+        solver = SideSolver(list(zip(heads, clues, strict=True)))
+        for one, side in zip(entries, solver.solved(), strict=True):
+            found = one.found
+            direction = one.direction or (side if found.is_wrapped or one.above else None)
+            if one.is_doubtful and direction is None:
+                yield self._note(one.line)
+                continue
+            ours = self._ours.get(one.line)
+            time = ours or _TIME.search(
+                self._lines[one.line], max(0, one.column - _NEAR), max(0, one.column - 1)
+            )
+            at = found.at or (time["at"] if time else "")
+            is_quoted = self._text[found.start : found.start + len(found.text)] != found.text
+            is_member = found.clues[-1][:1] == "/" and not is_quoted
+            yield CapturedLine(
+                *(one.line + 1, direction, found.text, at),
+                is_cut=found.is_cut,
+                column=one.column,
+                origin=_ORIGINS[is_quoted, is_member],
+            )
+
+    def _remnants(self) -> Iterator[_Entry]:
+        """Yield what is no message, but stands where the others do: it was sent, too."""
+        members = {clue for one in self._entries for clue in one.found.clues[1:] if clue[:1] == "/"}
+        contexts = {one.found.clues[0] for one in self._entries} - {""}
+        waiting = {one.found.head.get("id"): one for one in self._entries}
+        for at, line in enumerate(self._lines):
+            ours = self._ours.get(at)
+            if ours and (at not in self._covered or ours["side"] == "ERR"):
+                found = FoundMessage(0, 0, line[ours.end() :], (ours["side"],))
+                yield _Entry(at, at, ours.end() + 1, found, _WAYS[ours["side"]])
+            elif at in self._covered or (self._is_code is not None and not self._is_code[at]):
+                continue
+            elif line[:1] == "{" and members and isinstance(value := _decoded(line), dict):
+                named = (name for name in value if f"/{name}" in members)
+                torn = (name for name, one in value.items() if str(one)[:1] in ("{", "["))
+                if name := next(chain(named, torn), ""):
+                    text = value[name] if isinstance(value[name], str) else parts_of(line)[name]
+                    found = FoundMessage(0, 0, text, ("", *clues_beside(line, name)))
+                    yield _Entry(at, at, 1, found, is_doubtful=True)
+            elif (brace := line.find("{")) > 0 and shape_of(line[:brace]) in contexts:
+                found = FoundMessage(0, 0, line[brace:], (shape_of(line[:brace]),))
+                yield _Entry(at, at, brace + 1, found, is_doubtful=True)
+            elif _TITLE.fullmatch(line) and (own := _OWN_ID.search(line)):
+                asked = waiting.get(_decoded(own[1]))
+                if asked and asked.line < at and "method" in asked.found.head:
+                    answer = f'{{"jsonrpc":"2.0","id":{own[1]},"result":{{}}}}'
+                    clues = (shape_of(line[: own.start()]),)
+                    head = {"id": _decoded(own[1]), "result": True}
+                    yield _Entry(
+                        at, at, 1, FoundMessage(0, 0, answer, clues, is_cut=True, head=head)
+                    )
+
+    def _notes(self) -> Iterator[CapturedLine]:
+        """Yield the other lines of a log."""
+        in_head = False
+        for at, line in enumerate(self._lines):
+            is_head = _head(line) is not None
+            in_head = is_head or (in_head and bool(line.strip()) and at not in self._covered)
+            is_read = at in self._covered or (self._is_code is not None and not self._is_code[at])
+            event = _EVENT.fullmatch(line) if self._has_events else None
+            if is_read or not line.strip() or (event and not (event["text"] or "").startswith("/")):
+                continue
+            note = self._note(at)
+            if (in_head or event) and note.level != "error":
+                note = note._replace(level="http")
+            yield note
+
+    def _note(self, at: int) -> CapturedLine:
+        line = self._lines[at]
+        head = _head(line)
+        if head or (self._has_head and _TRACED.fullmatch(line)):
+            level = "error" if head and (head["status"] or "") >= "400" else "http"
         elif _SHELL.fullmatch(line):
             level = "shell"
-        elif _TITLE.fullmatch(line):
-            level = "title"
-        elif self._in_head or _CURL.fullmatch(line):
-            level = "http"
-        elif match := _HEAD.fullmatch(line):
-            level, self._in_head = "http" if match["status"] < "400" else "error", True
         else:
-            return None
-        self._is_log = True
-        return (CapturedLine(number, Direction.NOTE, line, level=level),)
+            stated = _STATED.search(line)
+            level = (stated["level"] or stated["shouted"]).lower() if stated else ""
+            level = "error" if level in _BAD or " state: Error" in line else level
+        return CapturedLine(at + 1, Direction.NOTE, self._written[at], level=level)
 
-    def _event(self, number: int, line: str) -> Iterable[CapturedLine] | None:
-        """Read a field of an event; the data of one event may be several lines."""
-        match = _EVENT.fullmatch(line)
-        if match is None:
-            return None
-        if match["field"] == "event":
-            self._event_name = match["text"]
-        if match["field"] != "data" or not match["text"]:
-            return ()
-        if self._event_name == "endpoint":  # of HTTP+SSE
-            return (CapturedLine(number, Direction.NOTE, line, level="http"),)
-        parts = [match["text"]]
-        self._is_log |= parts[0].startswith("{")
-        while _decoded("\n".join(parts)) is None and self._next + 1 < len(self._lines):
-            more = _EVENT.fullmatch(self._lines[self._next + 1].removesuffix("\r"))
-            if more is None or more["field"] != "data":
-                break
-            parts.append(more["text"])
-            self._go_on(self._next + 1)
-        return (CapturedLine(number, Direction.OUT, "\n".join(parts)),)
+    # -- other files
 
-    def _value(self, column: int, *, is_rest: bool = False) -> str | None:
-        """Return the JSON value that begins here, and go on behind it; None if there is none.
+    def _pipe(self) -> tuple[CapturedLine, ...]:
+        """Return the lines of a pipe; () if there is one message only."""
+        alone = {one.line: one for one in self._entries if self._is_alone(one)}
+        long = sum(one.last > one.line for one in alone.values())
+        found: list[CapturedLine] = []
+        at = 0
+        while at < len(self._written):
+            line, entry, next_ = self._written[at], alone.get(at), at + 1
+            column = entry.column if entry else 1
+            if entry and (long == len(alone) or entry.last == at):
+                next_ = entry.last + 1
+                if entry.last > at or line.rstrip().endswith("},"):
+                    line = entry.found.text
+            if line.strip() and not _COMMENT.match(line):
+                found.append(CapturedLine(at + 1, None, line, column=column))
+            at = next_
+        lines = _with_readers(found)
+        is_more = len(alone) > 1 or (len(alone) > long and len(lines) > len(alone))
+        return tuple(lines) if is_more else ()
 
-        With `is_rest`, other words may stand behind it.
-        """
-        start = self._offset + column
-        length = self._length(start)
-        if length == 0:
-            return None
-        end = start + length
-        until = self._text.find("\n", end)
-        rest = self._text[end : None if until < 0 else until].strip()
-        may_comment = self._is_log or self._is_marked_up
-        if rest not in ("", ",") and not is_rest and not (may_comment and _REMARK.match(rest)):
-            return None
-        text = self._text[start:end]
-        self._go_on(self._next + text.count("\n"))
-        return text
+    def _is_alone(self, entry: _Entry) -> bool:
+        line, end = self._lines[entry.line], entry.found.end - self._starts[entry.last]
+        return (
+            not entry.found.is_wrapped
+            and len(line) - len(line.lstrip(" \t\ufeff")) == entry.column - 1
+            and self._lines[entry.last][end:].strip() in ("", ",")
+        )
 
-    def _length(self, start: int) -> int:
-        """Return the length of the JSON value that begins here, 0 if there is none."""
-        for size in _WINDOWS:
-            window = self._text[start : start + size]
-            if self._tries <= 0 or not _BEGINS.match(window):
-                return 0
-            try:
-                return _DECODER.raw_decode(window)[1]
-            except json.JSONDecodeError as error:
-                is_cut = error.msg.startswith("Unterminated") or error.pos > size - _PER_TRY
-                self._tries -= (len(window) if is_cut else error.pos) + _PER_TRY
-                if len(window) < size or not is_cut:
-                    return 0
-            except ValueError:  # an integer of more than 4300 digits
-                self._tries -= len(window)
-                end = closed_at(window, 0)
-                if end > 0 or len(window) < size:
-                    return max(0, end)
-            except RecursionError:
-                self._tries -= _DEEP
-                return 0
-        return 0
+    def _words(self) -> Iterator[CapturedLine]:
+        """Yield the lines of a log without messages."""
+        if _ENVELOPE.search(self._text):
+            return
+        is_log = self._has_head or any(self._other(_LOGGED))
+        for one in self._notes() if is_log or _has_records(self._text) else ():
+            is_bad = one.level == "error" or _FAILED.search(one.text)
+            kept = one.level if one.level in ("http", "warn", "warning") else "log"
+            yield one._replace(level="error" if is_bad else kept)
+
+    def _exchanges(self) -> Iterator[CapturedLine]:
+        """Yield requests and results that have no JSON-RPC around them."""
+        if any(not one.found.head.keys().isdisjoint(_ENVELOPES) for one in self._entries):
+            return
+        for one in bare_exchanges(self._text, self._finder.values):
+            line = bisect_right(self._starts, one.start) - 1
+            side = Direction.IN if one.side > 0 else Direction.OUT
+            column = one.start - self._starts[line] + 1
+            yield CapturedLine(line + 1, side, one.text, column=column, origin=Origin.BARE)
 
 
-_DECODER: Final = json.JSONDecoder()
-_BEGINS: Final = re.compile(r"[\[{]\s*(?:[\[{\]}\"\d-]|true|false|null|$)")
-_WINDOWS: Final = (1 << 12, 1 << 16, 1 << 20, 1 << 30)
-"""Characters that are tried for one value: where an error stands in the whole file, counts it."""
-_PER_TRY: Final = 64
-_DEEP: Final = 1000
-"""Characters that are charged for a value that is nested too deep to read."""
+_ORIGINS: Final = {
+    (False, False): Origin.LINE,
+    (False, True): Origin.MEMBER,
+    (True, False): Origin.QUOTED,
+}
+_ENVELOPES: Final = frozenset({"jsonrpc", "id"})
+_OWN_ID: Final = re.compile(r"\s(\d+)\s*$")
+_BAD: Final = ("error", "fatal", "critical")
+_WAYS: Final = {"IN": Direction.IN, "OUT": Direction.OUT, "ERR": Direction.ERR}
 
 
-def _enveloped(number: int, text: str, value: Mapping[str, Any]) -> CapturedLine | None:
-    """Read a message with what a recorder wrote around it, or into its `_meta`."""
-    if is_message(value):
-        direction, at = _direction_in(value["_meta"]), _first(value["_meta"], _AT)
-        return CapturedLine(number, direction, without_member(text, "_meta"), at)
-    if _is_frame(value):
-        with suppress(ValueError):  # torn by a crash
-            frame = from_json(text)
-            return CapturedLine(number, frame.direction, frame.text, frame.at, frame)
-    direction = _direction_in(value)
-    named = (*_PAYLOAD, *_OTHER_PAYLOAD)
-    name = next((name for name in named if _holds_message(value.get(name))), "")
-    name = name or next((name for name in _PAYLOAD if name in value), "")
-    payload = _first(value, (name,))
-    if not payload or (direction is None and not _holds_message(value[name])):
-        return None
-    if not isinstance(value[name], str):
-        payload = parts_of(text)[name]
-    return CapturedLine(number, direction, payload, _first(value, _AT))
+def _head(line: str) -> re.Match[str] | None:
+    """Match the first line of a request or response of HTTP."""
+    return _HEAD.fullmatch(line) if "HTTP/" in line else None
 
 
-def _holds_message(value: object) -> bool:
-    return is_message(_decoded(value) if isinstance(value, str) else value)
+def _has_records(text: str) -> bool:
+    """Return True for JSON in which each object has a time, as logs have it."""
+    lines = [line for line in text.split("\n", 8)[:8] if line.strip()]
+    values = list(map(_decoded, lines))
+    if not all(isinstance(one, dict) for one in values):
+        whole = _decoded(text)
+        values = whole[:8] if isinstance(whole, list) else []
+    return bool(values) and all(isinstance(one, dict) and has_time(one) for one in values)
 
 
 def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
@@ -623,93 +587,13 @@ def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
         return None
 
 
-def _has_message(line: CapturedLine) -> bool:
-    return line.frame is not None or is_message(_decoded(line.text))
-
-
-def _as_note(line: CapturedLine) -> CapturedLine:
-    level = "error" if _FAILED.search(line.text) else "log"
-    return line._replace(direction=Direction.NOTE, level=level)
-
-
 def _with_readers(lines: list[CapturedLine]) -> list[CapturedLine]:
     """Give a line that the server answers with a parse error to the client."""
     for at, (line, answer) in enumerate(pairwise(lines)):
         code = follow(_decoded(answer.text), "error", "code")
-        if code == -32700 and line.direction is None and not _has_message(line):
+        if code == -32700 and not is_message(_decoded(line.text)):
             lines[at] = line._replace(direction=Direction.IN)
     return lines
-
-
-def _lines_of(line: CapturedLine) -> Iterator[CapturedLine]:
-    for at, text in enumerate(line.text.split("\n")):
-        yield line._replace(number=line.number + at, text=text)
-
-
-def _direction_in(value: object) -> Direction | None:
-    """Return the direction that an envelope states."""
-    said = next((word for name in _DIRECTION if (word := text_at(value, name))), "")
-    return _DIRECTIONS.get(said.lower())
-
-
-def _first(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    """Return the first of these members, as text."""
-    found = next((value[name] for name in names if name in value), "")
-    return found if isinstance(found, str) else json.dumps(found)
-
-
-def without_member(text: str, name: str) -> str:
-    """Return an object without a member; the others stay as they were written."""
-    kept = [f"{json.dumps(one)}:{part}" for one, part in parts_of(text).items() if one != name]
-    return f"{{{','.join(kept)}}}"
-
-
-_LEFT_OUT: Final = {"[Object]": "{}", "[Array]": "[]"}
-"""What Node.js prints in the place of what is nested deeply."""
-
-_QUOTED_NAME: Final = re.compile(r'[\[{\s]*"')
-
-
-def _inspected(text: str, at: str) -> tuple[str, str, None, str, bool]:
-    """Return an object as Node.js prints it as JSON; as it is where that cannot be.
-
-    With what `CapturedLine` has behind the text: the last member tells if something is left out.
-    JSON with a mistake stays as it is, too: Node.js puts no name into double quotes.
-    """
-    if _QUOTED_NAME.match(text):
-        return text, at, None, "", False
-    whole = text
-    for name, empty in _LEFT_OUT.items():
-        whole = whole.replace(f": {name}", f": {empty}")
-    reading = read_json(whole)
-    is_read = reading.readable and isinstance(reading.value, dict)
-    return (reading.json if is_read else text), at, None, "", is_read and whole != text
-
-
-def _end_of_pid(line: str) -> int:
-    found = _PID.match(line)
-    return found.end() if found else 0
-
-
-def _is_fenced(lines: list[str]) -> bool:
-    """Return True for Markdown with code blocks: no message stands outside of them."""
-    is_code = has_fence = False
-    for line in lines:
-        if _FENCE.match(line):
-            is_code, has_fence = not is_code, True
-        elif not is_code and line.startswith("{") and is_message(_decoded(line)):
-            return False
-    return has_fence
-
-
-def _is_indented(lines: list[str]) -> bool:
-    """Return True if all messages stand in indented blocks between other lines, as in Markdown."""
-    starts = [line for line in lines if line.lstrip().startswith("{")]
-    return (
-        bool(starts)
-        and all(map(_INDENTED.match, starts))
-        and any(line.strip() and not line[0].isspace() and line[0].isalpha() for line in lines)
-    )
 
 
 _LABELS: Final = {Direction.IN: "IN", Direction.OUT: "OUT", Direction.ERR: "ERR"}

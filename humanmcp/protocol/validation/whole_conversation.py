@@ -230,7 +230,9 @@ class Unanswered:
 class Judged(NamedTuple):
     """A message or a malformed line, and its problems.
 
-    `line` is its number. `method` is its own, or that of the request that it answers.
+    `line` is its number. `method` is its own, or that of the request that it answers. `column` is
+    where it begins in that line. `is_quoted`: places in it are no places in the file.
+    `written_at` is its place in the file that a session was made of: `7:12`.
     """
 
     line: int
@@ -239,6 +241,20 @@ class Judged(NamedTuple):
     method: str = ""
     id: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
+    column: int = 1
+    is_quoted: bool = False
+    written_at: str = ""
+
+    def placed(self, line: CapturedLine) -> Judged:
+        """Return it with the place of its line in the file."""
+        is_quoted = line.origin in (captures.Origin.QUOTED, captures.Origin.BARE)
+        return self._replace(column=line.column, is_quoted=is_quoted)
+
+    def place(self, line: int, column: int) -> tuple[int, int]:
+        """Return the place in the file of a line and column of its text, which count from 1."""
+        if self.is_quoted:
+            return self.line, self.column
+        return self.line + line - 1, column + (self.column - 1 if line == 1 else 0)
 
 
 class ConversationJudge:
@@ -493,16 +509,20 @@ def judge_capture(
     overheard = ConversationJudge(
         version, initialized=not any('"initialize"' in line.text for line in lines)
     )
+    requests: dict[tuple[int, str], CapturedLine] = {}
     for line in lines:
         if line.direction in (Direction.NOTE, Direction.ERR):
             continue
         direction = line.direction or overheard.speaker(line.raw)
         if line.is_cut:
             overheard.follow(line.number, direction, line.raw)
-        else:
-            yield from overheard.line(line.number, direction, line.raw)
-    if not goes_on:
-        yield from overheard.end()
+            continue
+        for one in overheard.line(line.number, direction, line.raw):
+            requests[line.number, one.text] = line
+            yield one.placed(line)
+    for one in () if goes_on else overheard.end():
+        line_of = requests.get((one.line, one.text))
+        yield one.placed(line_of) if line_of is not None else one
 
 
 _ESCAPE: Final = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|([nrt\\]))")

@@ -69,6 +69,13 @@ def test_what_is_wrong_in_it_is_on_its_page(desk: Desking) -> None:
     assert "<svg" not in desk.page(f"/timeline/{found['session']}").partition("<h1")[2]
 
 
+def test_each_message_is_shown_with_its_place_in_the_file(desk: Desking) -> None:
+    """The line and the column, as they are written there."""
+    request, response = WRONG.splitlines()
+    page = desk.page(opened(desk, f"x\n[a] sent: {request}\n\n[a] got: {response}\n")["address"])
+    assert "line 4, column 10 of the file" in page
+
+
 def test_responses_alone_are_judged_by_their_shapes(desk: Desking) -> None:
     """Nothing is said of requests that the file does not have."""
     page = desk.page(opened(desk, "\n".join(LINES[1:2] + LINES[4:5]))["address"])

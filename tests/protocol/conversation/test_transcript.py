@@ -126,20 +126,21 @@ def test_a_log_is_read_as_frames_and_what_is_no_entry_as_a_note() -> None:
 def test_the_log_of_claude_desktop_is_read() -> None:
     """With the server's name before or after the level, with its metadata or without."""
     at = "2025-07-12T05:51:44.{}Z"
+    request, response = '{"id":1,"method":"x/y"}', '{"id":1,"result":{"b":"x: y"}}'
     lines = [
         f"{at.format('599')} [chat log] [info] Initializing server... {{ metadata: undefined }}",
         (
-            f'{at.format("601")} [chat log] [info] Message from client: {{"a":{{}}}} '
+            f"{at.format('601')} [chat log] [info] Message from client: {request} "
             "{ metadata: undefined }"
         ),
-        f'{at.format("602")} [info] [chat log] Message from server: {{"b":"x: y"}}\r',
+        f"{at.format('602')} [info] [chat log] Message from server: {response}\r",
         "Traceback (most recent call last):",
     ]
     notes = [Frame(n, "", Direction.NOTE, b"", note=lines[n - 1]) for n in (1, 4)]
     assert list(read_recording(lines, str.lower)) == [
         notes[0],
-        Frame(2, "2025-07-12t05:51:44.601z", Direction.IN, b'{"a":{}}'),
-        Frame(3, "2025-07-12t05:51:44.602z", Direction.OUT, b'{"b":"x: y"}'),
+        Frame(2, "2025-07-12t05:51:44.601z", Direction.IN, request.encode()),
+        Frame(3, "2025-07-12t05:51:44.602z", Direction.OUT, response.encode()),
         notes[1],
     ]
 

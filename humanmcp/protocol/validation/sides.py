@@ -1,0 +1,201 @@
+"""Solve who sent each message of a file from what the messages say of each other.
+
+Only clients send `initialize`, and a response goes against its request. What stands around such a
+message (`message_finder.py`) then means its side for the messages that do not tell: `recv` is the
+server's word in one log, and the client's in the next. Words decide alone only where no message
+does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.tables import methods
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from humanmcp.protocol.json.jsonrpc import Json
+
+_PAIRS: Final = (
+    ("client|c2s", "server|s2c"),
+    ("upstream|outbound|outgoing", "downstream|inbound|incoming"),
+    ("requests?|req", "responses?|resp?|rsp|reply"),
+    ("sen[dt]|sending|tx|wr(?:ote|ite|iting)", "recv|receiv(?:ed?|ing)|rx|read(?:ing)?|got"),
+    ("in|stdin|input", "out|stdout|output"),
+    (">{1,3}|-+>|=+>|→|▶|»", "<{1,3}|<-+|<=+|←|◀|«"),
+)
+"""Words of opposite sides, those of the client first where nothing else tells."""
+FIRST_ARROW: Final = len(_PAIRS) - 1
+"""The first of the marks of `marks_of` that is no word."""
+_OPPOSITES: Final = tuple(
+    re.compile(rf"(?i)(?<![{near}])(?:(?P<IN>{ours})|(?P<OUT>{theirs}))(?![{near}])")
+    for near, (ours, theirs) in zip(("a-z",) * FIRST_ARROW + ("\\w<>/",), _PAIRS, strict=True)
+)
+_ARROW: Final = re.compile(r"(?i)([a-z]\w*)(?: ?(?:-+>|=+>|→) ?|[ _-]to[ _-])([a-z]\w*)")
+_WORD: Final = re.compile(r"[^\W\d_]{2,}|[<>←→-]+")
+_CLEAR: Final = 0.3
+"""The weight from which a context tells the side."""
+ABOVE: Final = "^"
+"""The first character of a clue that is a line above the message."""
+_MOST_CLUES: Final = 40
+_MOST_WORDS: Final = 12
+_STEADY: Final = 0.8
+"""The part of the messages that a word must fit to state the side."""
+_KINDS: Final = 2
+"""The words of `_PAIRS` that tell a request from a response; both sides send both."""
+Marks: TypeAlias = "frozenset[tuple[object, int]]"
+"""What the clues of a message say: a clue or a pair of words, and 1, or -1 for its other word."""
+
+
+def side_of_method(method: object) -> int:
+    """Return 1 for a method that only clients send, -1 for one that only servers send, else 0."""
+    record = methods.of(method) if isinstance(method, str) else None
+    if record is None:
+        return 0
+    from_server = record.from_servers or (bool(record.to_client) and not record.to_server)
+    return -1 if from_server else int(bool(record.to_server) and not record.to_client)
+
+
+@lru_cache(1 << 12)
+def marks_of(words: str) -> Marks:
+    """Return the words for a side in a clue, as a name that both sides share, and 1 or -1."""
+    found: set[tuple[object, int]] = set()
+    for number, pair in enumerate(_OPPOSITES):
+        if match := pair.search(words):
+            found.add((number, 1 if match["IN"] else -1))
+    for match in _ARROW.finditer(words):
+        one, other = match[1].lower(), match[2].lower()
+        found.add(((min(one, other), max(one, other)), 1 if one < other else -1))
+    return frozenset(found)
+
+
+class SideSolver:
+    """Solves the sides of messages, of which each comes as its members and its clues.
+
+    What is no message has no members.
+    """
+
+    def __init__(self, messages: Sequence[tuple[Mapping[str, Json], tuple[str, ...]]]) -> None:
+        self._heads = [head for head, _clues in messages]
+        known: dict[tuple[str, ...], Marks] = {}
+        self.marks = [
+            known.get(clues) or known.setdefault(clues, _features(clues))
+            for _head, clues in messages
+        ]
+        both: dict[object, set[int]] = defaultdict(set)
+        for name, sign in chain.from_iterable(self.marks):
+            both[name].add(sign)
+        self.opposed = {name for name, signs in both.items() if len(signs) > 1}
+        """The words of which the file has both: they tell two things from each other."""
+
+    def solved(self) -> list[Direction | None]:
+        """Return who sent each; None where neither the messages nor their context tell."""
+        if all(marks == self.marks[0] for marks in self.marks):
+            return [None] * len(self.marks)
+        known = [side_of_method(head.get("method")) for head in self._heads]
+        known = self._paired(known, _Tally(self, known))
+        tally = _Tally(self, known)
+        return [
+            _direction(
+                tally.stated(marks, side)
+                or side
+                or (tally.score(marks) if head else tally.voted(marks))
+            )
+            for head, side, marks in zip(self._heads, known, self.marks, strict=True)
+        ]
+
+    def _paired(self, known: list[int], tally: _Tally) -> list[int]:
+        """Return the sides with those of responses: each goes against its request."""
+        known, waiting = list(known), defaultdict[str, list[int]](list)
+        for at, head in enumerate(self._heads):
+            token, score = json.dumps(head.get("id")), tally.score(self.marks[at])
+            kind = jsonrpc.kind_of_message(head)
+            is_answer = (kind is not None and kind.is_answer) or jsonrpc.carries_answer(head)
+            if head and not is_answer:
+                known[at] = known[at] or _sign(score)
+                if "id" in head:
+                    waiting[token].append(known[at])
+            elif asked := waiting[token]:
+                fitting = [side for side in asked if side * score < 0] or asked[-1:]
+                asked.remove(fitting[-1])
+                known[at] = -fitting[-1]
+        return known
+
+
+class _Tally:
+    """Counts for what side each clue stands."""
+
+    def __init__(self, solver: SideSolver, known: Sequence[int]) -> None:
+        self._opposed = solver.opposed
+        self._sums: dict[object, int] = defaultdict(int)
+        self._counts: dict[object, int] = defaultdict(int)
+        for side, marks in zip(known, solver.marks, strict=True):
+            for name, sign in marks if side else ():
+                self._sums[name] += side * sign
+                self._counts[name] += 1
+        count = sum(map(bool, known))
+        self._mean = sum(known) / count if count else 0
+        self._voted: dict[Marks, float] = {}
+
+    def score(self, marks: Marks) -> float:
+        """Return what the clues of a message say: above 0 for the client, below for the server."""
+        voted = self.voted(marks)
+        if abs(voted) >= _CLEAR:
+            return voted
+        words = (one for one in marks if isinstance(one[0], int) and one[0] not in self._counts)
+        return sum(sign / (1 + int(str(name))) for name, sign in words)
+
+    def voted(self, marks: Marks) -> float:
+        """Return what messages have said of these clues."""
+        found = self._voted.get(marks)
+        if found is None:
+            found = self._voted[marks] = sum(sign * self._weight(name) for name, sign in marks)
+        return found
+
+    def _weight(self, name: object) -> float:
+        count = self._counts.get(name, 0)
+        if not count:
+            return 0
+        common = 0.0 if name in self._opposed else self._mean
+        return (self._sums[name] / count - common) * count / (count + 1)
+
+    def stated(self, marks: Marks, side: int) -> int:
+        """Return the side that a word states, of which the file has both throughout, else 0.
+
+        A message that only the other side may send went the wrong way then: the check tells.
+        """
+        for name, sign in marks:
+            if name in self._opposed and name not in (_KINDS, (ABOVE, _KINDS)):
+                count = self._counts.get(name, 0) - (side != 0)
+                sum_ = self._sums.get(name, 0) - side * sign
+                if count > 1 and abs(sum_) >= _STEADY * count:
+                    return sign if sum_ > 0 else -sign
+        return 0
+
+
+def _features(clues: Sequence[str]) -> Marks:
+    said = [clue for clue in clues[:_MOST_CLUES] if clue]
+    words = _WORD.findall(clues[0])[:_MOST_WORDS]
+    marks = {
+        ((ABOVE, name) if clue.startswith(ABOVE) else name, sign)
+        for clue in said
+        for name, sign in marks_of(clue)
+    }
+    clear = (one for one in marks if (one[0], -one[1]) not in marks)
+    return frozenset(chain(((one, 1) for one in (*said, *words)), clear))
+
+
+def _sign(score: float) -> int:
+    return 0 if abs(score) < _CLEAR else 1 if score > 0 else -1
+
+
+def _direction(score: float) -> Direction | None:
+    return {1: Direction.IN, -1: Direction.OUT}.get(_sign(score))

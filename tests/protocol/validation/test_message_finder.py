@@ -1,0 +1,346 @@
+"""Messages are found in whatever quotes them, and their sides by what they say of each other."""
+
+import base64
+import csv
+import gzip
+import html
+import io
+import json
+import pprint
+import time
+import urllib.parse
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.validation.captures import Origin, read_capture, read_recording
+from humanmcp.protocol.validation.message_finder import MessageFinder
+
+Said: TypeAlias = "list[tuple[bool, dict[str, Any]]]"
+"""The messages of a conversation, each with whether the client sent it."""
+Wrapping: TypeAlias = Callable[[bool, str, int], str]
+"""Writes a message as a program does: its side, its text, its number."""
+
+SAID: Final[Said] = [
+    (is_client, {"jsonrpc": "2.0", **body})
+    for is_client, body in (
+        (True, {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "pröbe"}}}),
+        (False, {"id": 1, "result": {"serverInfo": {"name": "rain"}}}),
+        (True, {"method": "notifications/initialized"}),
+        (True, {"id": 2, "method": "tools/call", "params": {"a": 'Ulm "x"\nit\'s', "b": None}}),
+        (False, {"method": "notifications/progress", "params": {"progressToken": 2}}),
+        (False, {"id": 9, "method": "ping"}),
+        (True, {"id": 9, "result": {}}),
+        (False, {"id": 2, "result": {"content": [{"text": 'wet & <b> {cold} "q" \\ '}]}}),
+    )
+]
+AT: Final = "2026-11-20T10:00:0{}.123Z"
+
+
+def side(first: str, second: str) -> Callable[[bool], str]:
+    """Return a function that tells the side in these words."""
+    return lambda is_client: first if is_client else second
+
+
+TX = side("send", "recv")
+ENDS = side("client", "server")
+
+
+def under(prefix: str, text: str) -> str:
+    """Write the same words before each line of a message."""
+    return "\n".join(prefix + line for line in json.dumps(json.loads(text), indent=2).split("\n"))
+
+
+def pretty(text: str) -> str:
+    """Format a message over several lines."""
+    return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+
+
+def cell(text: str) -> str:
+    """Write a row of a table of comma-separated values."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(["x", text])
+    return out.getvalue()
+
+
+def packed(content: bytes) -> str:
+    """Write bytes in base64."""
+    return base64.b64encode(content).decode()
+
+
+def printed(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a value as Node.js prints it."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{name}: {printed(one)}' for name, one in value.items())} }}"
+    if isinstance(value, list):
+        return f"[ {', '.join(map(printed, value))} ]"
+    return "undefined" if value is None else repr(value)
+
+
+def hashed(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a value as Ruby prints it."""
+    if isinstance(value, dict):
+        return (
+            f"{{{', '.join(f'{json.dumps(name)}=>{hashed(one)}' for name, one in value.items())}}}"
+        )
+    if isinstance(value, list):
+        return f"[{', '.join(map(hashed, value))}]"
+    return "nil" if value is None else json.dumps(value)
+
+
+WRAPPINGS: Final[dict[str, Wrapping]] = {
+    "an arrow": lambda way, text, _: f"{side('-->', '<--')(way)} {text}",
+    "a time between": lambda way, text, at: f"{TX(way)} {AT.format(at)} #{at} {text} (+{at} ms)",
+    "colours": lambda way, text, _: (
+        f"\x1b[36m{TX(way)}\x1b[0m " + text.replace('"jsonrpc"', '\x1b[34m"jsonrpc"\x1b[0m')
+    ),
+    "syslog": lambda way, text, at: f'<134>1 {AT.format(at)} box x {at} - [dir="{TX(way)}"] {text}',
+    "logfmt": lambda way, text, at: f"ts={at} dir={TX(way)} payload={json.dumps(text)} n=3",
+    "a member": lambda way, text, at: f'{{"ts":"{AT.format(at)}","side":"{TX(way)}","x":{text}}}',
+    "a text": lambda way, text, at: json.dumps({"ts": at, "msg": f"{TX(way)}: {text}"}),
+    "a text in a text": lambda way, text, _: json.dumps(
+        {"line": json.dumps({"dir": TX(way), "msg": text})}
+    ),
+    "attributes": lambda way, text, _: json.dumps(
+        {
+            "attributes": [
+                {"key": "way", "value": {"stringValue": TX(way)}},
+                {"key": "message", "value": {"stringValue": text}},
+            ]
+        }
+    ),
+    "an array": lambda way, text, at: f'[{at}.5, "{TX(way)}", {text}]',
+    "YAML, a block": lambda way, text, _: f"- from: {ENDS(way)}\n  raw: |\n{under('    ', text)}",
+    "YAML, a line": lambda way, text, _: f"- from: {ENDS(way)}\n  raw: {text}",
+    "TOML": lambda way, text, _: f'[[frames]]\nside = "{ENDS(way)}"\nraw = {json.dumps(text)}\n',
+    "XML": lambda way, text, _: f"<e dir='{TX(way)}'>{html.escape(text)}</e>",
+    "XML, an attribute": lambda way, text, _: f"<e dir='{TX(way)}' m=\"{html.escape(text)}\"/>",
+    "XML, a section": lambda way, text, _: f"<e dir='{TX(way)}'><![CDATA[{text}]]></e>",
+    "a page": lambda way, text, _: f"<td>{TX(way)}</td><td>{html.escape(pretty(text))}</td>",
+    "a quote": lambda way, text, _: f"> {ENDS(way)}:\n{under('> ', text)}",
+    "a list": lambda way, text, at: f"{at}. {side('→', '←')(way)} `{text}`",
+    "a cell": lambda way, text, at: f"{at},{TX(way)},{cell(text)}",
+    "a cell of several lines": lambda way, text, at: f"{at},{TX(way)},{cell(pretty(text))}",
+    "a table that a terminal drew": lambda way, text, at: f"│ {at} │ {TX(way)} │ {text} │",
+    "a line above": lambda way, text, _: f"{TX(way)}:\n{text}",
+    "the same words before each line": lambda way, text, at: under(
+        f"{AT.format(at)} [{TX(way)}] ", text
+    ),
+    "a first line with words": lambda way, text, at: f"{AT.format(at)} {TX(way)} {pretty(text)}",
+    "Python, a dictionary": lambda way, text, _: f"DEBUG {TX(way)} {json.loads(text)!r}",
+    "Python, over several lines": lambda way, text, _: (
+        f"{side('>>>', '<<<')(way)}\n{pprint.pformat(json.loads(text))}"
+    ),
+    "Python, a text": lambda way, text, _: f"DEBUG {TX(way)} {text!r}",
+    "Python, bytes": lambda way, text, _: f"DEBUG {TX(way)} {(text + chr(10)).encode()!r}",
+    "Python, a class": lambda way, text, _: (
+        f"{TX(way)}: root=Frame("
+        f"{', '.join(f'{name}={one!r}' for name, one in json.loads(text).items())})"
+    ),
+    "Node.js": lambda way, text, _: f"[x] {TX(way)} {printed(json.loads(text))}",
+    "Ruby": lambda way, text, _: f"D -- : {TX(way)} {hashed(json.loads(text))}",
+    "SQL": lambda way, text, _: f"VALUES ('{TX(way)}', '{text.replace(chr(39), chr(39) * 2)}');",
+    "a system call": lambda way, text, _: (
+        f"{side('read(0', 'write(1')(way)}, {json.dumps(text + chr(10))}, 9) = 9"
+    ),
+    "base64": lambda way, text, _: json.dumps({"dir": TX(way), "body": packed(text.encode())}),
+    "base64 of what is packed": lambda way, text, _: json.dumps(
+        {"dir": TX(way), "body": packed(gzip.compress(text.encode()))}
+    ),
+    "an address": lambda way, text, _: f'"{TX(way)} /x?m={urllib.parse.quote_plus(text)} HTTP/1"',
+    "escapes of other characters": lambda way, text, _: f"{TX(way)} {json.dumps(json.loads(text))}",
+    "a recording of a terminal": lambda way, text, at: json.dumps(
+        [at, "o", f"{side('>', '<')(way)} {text}\r\n"]
+    ),
+    "an HTTP message": lambda way, text, _: (
+        f"{side('POST /mcp HTTP/1.1', 'HTTP/1.1 200 OK')(way)}\nHost: x\n\n{text}\n"
+    ),
+}
+NOISE: Final = (
+    "",
+    "listening on 127.0.0.1:9900",
+    "[info] {ready} [3 tools]",
+    '{"level":30,"msg":"handled","took":4}',
+    "\tat run (file:///x.js:1:2)",
+)
+
+
+def wrapped(said: Said, wrapping: Wrapping, noise: tuple[str, ...] = ()) -> str:
+    """Write a conversation, with lines of noise between its messages."""
+    lines = []
+    for at, (is_client, body) in enumerate(said):
+        lines.append(wrapping(is_client, json.dumps(body, ensure_ascii=False), at % 10))
+        lines += noise[at : at + 1]
+    return "\n".join(lines)
+
+
+def read(text: str) -> Said:
+    """Return who said what."""
+    return [
+        (one.direction is Direction.IN, json.loads(one.raw))
+        for one in read_recording(text.split("\n"), str)
+        if one.direction is not Direction.NOTE
+    ]
+
+
+@pytest.mark.parametrize("name", WRAPPINGS)
+def test_a_conversation_is_read_whatever_quotes_it(name: str) -> None:
+    """Every message, with its side."""
+    assert read(wrapped(SAID, WRAPPINGS[name])) == SAID
+
+
+TEXTS: Final = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]))
+VALUES: Final = st.recursive(
+    st.none() | st.booleans() | st.integers(-99, 99) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+EXACT: Final = tuple(
+    WRAPPINGS[name]
+    for name in (
+        *("an arrow", "a time between", "syslog", "a member", "a text", "a text in a text"),
+        *("attributes", "an array", "a list", "base64", "base64 of what is packed"),
+        *("escapes of other characters", "the same words before each line", "a line above"),
+        *("a first line with words", "a cell", "logfmt", "a system call"),
+    )
+)
+"""The wrappings that change nothing of a message."""
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> Said:
+    """Draw requests and responses of both sides, after the handshake's request."""
+    said: Said = [SAID[0], SAID[1]]
+    for at in range(2, draw(st.integers(3, 6))):
+        is_client = draw(st.booleans())
+        method = "tools/call" if is_client else "sampling/createMessage"
+        asked = {"jsonrpc": "2.0", "id": at, "method": method, "params": {"a": draw(VALUES)}}
+        said.append((is_client, asked))
+        answer = {"jsonrpc": "2.0", "id": at, "result": {"b": draw(VALUES)}}
+        said.append((not is_client, answer))
+    return said
+
+
+@given(
+    said=conversations(),
+    wrapping=st.sampled_from(EXACT),
+    noise=st.lists(st.sampled_from(NOISE), max_size=6).map(tuple),
+)
+def test_any_conversation_comes_back_from_any_wrapping(
+    said: Said, wrapping: Wrapping, noise: tuple[str, ...]
+) -> None:
+    """With its values and its sides, whatever else is in the file."""
+    assert read(wrapped(said, wrapping, noise)) == said
+
+
+def test_a_message_keeps_its_bytes_and_its_place() -> None:
+    """Numbers and white space, too; a place in quotes is where the message begins."""
+    text = '{"jsonrpc": "2.0",  "id":1.0, "method":"a\\u00e4"}'
+    file = f"x\n[a] in: {text}\n{{'y': 1}} {json.dumps({'m': text})}\n"
+    first, second = (one for one in read_capture(file) if one.direction is not Direction.NOTE)
+    assert (first.number, first.column, first.text) == (2, 9, text)
+    assert (second.number, second.column, second.text) == (3, 16, text)
+    assert (first.origin, second.origin) == (Origin.LINE, Origin.QUOTED)
+
+
+INIT: Final = '{"method":"initialize","params":{"a":1}}'
+LIST: Final = '{"method":"tools/list"}'
+GIVEN: Final = '{"tools":[]}'
+BARE: Final = {
+    "one below the other": f"1. x\nRequest:\n{INIT}\nResponse:\n{{}}\n{LIST}\n{GIVEN}",
+    "one object for both": f'{INIT[:-1]},"result":{{}}}}\n{LIST[:-1]},"result":{GIVEN}}}',
+    "in pairs": f'[{{"request":{INIT},"response":{{}}}},{{"request":{LIST},"response":{GIVEN}}}]',
+    "in pairs of texts": json.dumps(
+        [{"request": INIT, "response": "{}"}, {"request": LIST, "response": GIVEN}], indent=1
+    ),
+    "beside other members": (
+        f'{{"request":{INIT},"headers":{{"a":"b"}},"response":{{"result":{{}}}},"ms":4}}\n'
+        f'{{"request":{LIST},"response":{{"result":{GIVEN}}}}}'
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_methods_and_results_without_json_rpc_are_exchanges(name: str) -> None:
+    """Which answers which, their order says; the ids are made up."""
+    lines = read_capture(BARE[name])
+    assert [(one.direction, json.loads(one.text)) for one in lines] == [
+        (Direction.IN, {"jsonrpc": "2.0", "id": 1, **json.loads(INIT)}),
+        (Direction.OUT, {"jsonrpc": "2.0", "id": 1, "result": {}}),
+        (Direction.IN, {"jsonrpc": "2.0", "id": 2, **json.loads(LIST)}),
+        (Direction.OUT, {"jsonrpc": "2.0", "id": 2, "result": {"tools": []}}),
+    ]
+    assert {one.origin for one in lines} == {Origin.BARE}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"level":"info","method":"GET","url":"/x","status":200,"time":1}',
+        '{"id":7,"error":null,"name":"x"}',
+        '{"time":1,"request":{"method":"POST","url":"/mcp"},"id":3}',
+        '{"time":1,"job":{"id":7,"result":"ok","owner":"x"}}',
+    ],
+)
+def test_objects_of_other_programs_are_no_messages(line: str) -> None:
+    """They have members of these names, and others."""
+    assert not list(MessageFinder(f"at 10:00 {line}"))
+
+
+def test_a_file_without_a_mark_of_a_terminal_keeps_its_line_ends() -> None:
+    """Lines that are full by chance are not joined."""
+    lines = [f'{{"jsonrpc":"2.0","id":{at},"method":"ping","params":{{}}}}' for at in range(4)]
+    assert [one.text for one in read_capture("\n".join(lines))] == lines
+
+
+def test_what_a_terminal_broke_at_its_width_is_joined() -> None:
+    """Each message is at the line where it begins."""
+    text = wrapped(SAID, WRAPPINGS["an arrow"])
+    lines = [line[at : at + 50] for line in text.split("\n") for at in range(0, len(line), 50)]
+    assert read("\n".join(lines)) == SAID
+    found = [one.number for one in read_capture("\n".join(lines)) if one.direction]
+    assert found == [at for at, line in enumerate(lines, 1) if line.startswith(("-->", "<--"))]
+
+
+HOSTILE: Final = {
+    "values that never end": '{"jsonrpc":[\n',
+    "escaped texts that never end": '{\\"jsonrpc\\":',
+    "quotes that never end": "{'jsonrpc': \"",
+    "calls that never end": "Frame(jsonrpc='",
+    "prefixes": 'a {"jsonrpc"\n',
+    "prefixes with numbers": '1a1a1a {"jsonrpc":{\n',
+    "arrays in arrays": "[[",
+    "objects in objects": '{"jsonrpc":',
+    "texts in texts": '{"a":"{\\"jsonrpc\\":1',
+    "base64": "eyJqc29ucnBjIjoiMi4wIiwi ",
+    "entities": "{&quot;jsonrpc&quot;",
+    "cells": '{""jsonrpc',
+    "titles": "Client ->\nServer ->\n",
+    "events": 'data: {"jsonrpc"\n',
+    "numbers": "2026-11-20 10:00:00 1234567890 jsonrpc ",
+    "arrows": "a -> b -> ",
+    "spaces": '{                "jsonrpc"  ',
+    "brackets": "[x] [y] jsonrpc ",
+    "members": '{"jsonrpc":"2.0","id":1}, ',
+}
+
+
+def cost(text: str) -> float:
+    """Return the seconds of processor time that it takes to read a text, the least of three."""
+    found = []
+    for _ in range(3):
+        began = time.process_time()
+        read_capture(text)
+        found.append(time.process_time() - began)
+    return min(found)
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+def test_the_work_grows_with_the_text(piece: str) -> None:
+    """Four times the text takes about four times as long, and never sixteen times."""
+    small = piece * (40_000 // len(piece))
+    assert cost(small * 4) < 9 * cost(small) + 0.05
