@@ -35,8 +35,10 @@ async def main(transport: str, command: str, *arguments: str) -> None:
         await session.initialize()
         await session.list_tools()
         result: Any = await session.call_tool("t", {})
+        failed = getattr(result, "isError", False) or getattr(result, "is_error", False)
+        head = "the tool failed: " if failed else ""
         for one in result.content:
-            os.write(1, f"{getattr(one, 'text', one.type)}\n".encode())
+            os.write(1, f"{head}{getattr(one, 'text', one.type)}\n".encode())
 
 
 if __name__ == "__main__":

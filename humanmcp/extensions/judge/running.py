@@ -16,7 +16,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.child import start_error
 from humanmcp.extensions.judge.playing import (
@@ -117,6 +117,8 @@ class _Program:
         self.process = process
         self.size = 0
         self._first, self._last = bytearray(), bytearray()
+        self.below: set[_Process] = set()
+        """The processes that were seen below it, also in sessions of their own."""
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
@@ -160,6 +162,11 @@ class _Program:
         run.memory = usage.ru_maxrss // _MEGABYTE if usage.ru_maxrss > least else None
         self.process.returncode = os.waitstatus_to_exitcode(status)
         return self.process.returncode
+
+    def note_below(self) -> None:
+        """Note what it has started: once it has ended, nothing tells whose child this was."""
+        if sys.platform == "linux":
+            self.below |= _descendants(self.process.pid)
 
     def signal_group(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -246,6 +253,7 @@ def _watch(
     """Return when it has ended; end it when its seconds are over, or when it takes too much."""
     started = time.time()
     for look in itertools.count(1):
+        program.note_below()
         if program.has_ended(run, _LOOK_EVERY):
             return
         if run.odd_at is None:  # afterwards, a flood would be read again at each look
@@ -265,8 +273,38 @@ def _watch(
             return
 
 
-_SESSION, _PAGES = 3, 21
+_PARENT, _SESSION, _START, _PAGES = 1, 3, 19, 21
 """The members of /proc/PID/stat, counted after the name of the program."""
+
+
+class _Process(NamedTuple):
+    """A process; its start, in ticks, tells it from a later one with its number."""
+
+    pid: int
+    start: str
+
+
+def _descendants(root: int) -> set[_Process]:
+    """Find the processes below one."""
+    children: dict[int, list[_Process]] = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            of_program = file.read_text("utf-8", "replace").rpartition(")")[2].split()
+            found = _Process(int(file.parent.name), of_program[_START])
+            children.setdefault(int(of_program[_PARENT]), []).append(found)
+    below, waiting = set[_Process](), [root]
+    while waiting:
+        for one in children.get(waiting.pop(), ()):
+            below.add(one)
+            waiting.append(one.pid)
+    return below
+
+
+def _is_there(process: _Process) -> bool:
+    with contextlib.suppress(OSError, IndexError):
+        text = Path(f"/proc/{process.pid}/stat").read_text("utf-8", "replace")
+        return text.rpartition(")")[2].split()[_START] == process.start
+    return False
 
 
 def _memory(session: int) -> int:
@@ -297,9 +335,20 @@ def _end_rest(program: _Program, folder: Path) -> list[str]:
     end = time.monotonic() + _LAST_WORDS
     while any(SERVER in words for words in processes(folder).values()) and time.monotonic() < end:
         time.sleep(_LOOK_EVERY)  # the client may have ended them in its last moment
-    left = end_all(folder, program.process.pid)
+    left = end_all(folder, program.process.pid) | _end_below(program)
     program.signal_group(_KILL)
     return sorted(left.values())
+
+
+def _end_below(program: _Program) -> dict[int, str]:
+    """End what was seen below the client, whatever it made of its environment."""
+    found: dict[int, str] = {}
+    for one in filter(_is_there, program.below):
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{one.pid}/cmdline").read_bytes().replace(b"\0", b" ")
+            os.kill(one.pid, _KILL)
+            found |= {one.pid: words.decode("utf-8", "replace").strip()} if words else {}
+    return found
 
 
 def processes(folder: Path, besides: int = 0) -> dict[int, str]:

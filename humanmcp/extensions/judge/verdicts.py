@@ -33,8 +33,10 @@ class Word(enum.StrEnum):
     """It waited until its own timeout, and said so."""
     UNKNOWN = "not known"
     """It cannot be known from outside, or it never came so far."""
+    OTHER = "other"
+    """It did something else: none of the words fits."""
     SILENT = "silent"
-    """It failed the call, and did not say so."""
+    """It failed, and showed nothing: no result, and no error."""
     BELIEVED = "believed"
     """It took what is not so for an answer."""
     HUNG = "hung"
@@ -50,6 +52,11 @@ _ALWAYS: Final[tuple[_Decision, ...]] = (
     (Word.HUNG, ("killed",), ()),
     (Word.DIED, ("signalled", "failed"), ()),
     (Word.DIED, ("crashed", "failed"), ("timed out",)),
+)
+_NOTHING: Final[tuple[_Decision, ...]] = (
+    (Word.SILENT, ("failed",), ()),
+    (Word.SILENT, ("quiet",), ()),
+    (Word.OTHER, (), ()),
 )
 _GAVE_UP: Final[tuple[_Decision, ...]] = (
     (Word.WAITED, ("late", "timed out", "said"), ()),
@@ -72,7 +79,7 @@ DECISIONS: Final[Mapping[str, tuple[_Decision, ...]]] = {
         (Word.UNKNOWN, ("blind", "in call"), ()),
         (Word.BELIEVED, ("blind", "went on"), ()),
         (Word.UNKNOWN, ("blind",), ()),
-        (Word.SILENT, (), ()),
+        *_NOTHING,
     ),
     "tolerable": (
         *_ALWAYS,
@@ -84,7 +91,17 @@ DECISIONS: Final[Mapping[str, tuple[_Decision, ...]]] = {
         (Word.WELL, ("unseen", "went on"), ()),
         (Word.UNKNOWN, ("unseen",), ()),
         (Word.WELL, ("blind",), ("failed",)),
-        (Word.SILENT, (), ()),
+        *_NOTHING,
+    ),
+    "failing": (
+        *_ALWAYS,
+        (Word.WELL, ("right", "failed"), ()),
+        (Word.WELL, ("right", "spoke"), ()),
+        (Word.BELIEVED, ("right",), ()),
+        *_GAVE_UP,
+        *_COMPLAINED,
+        (Word.UNKNOWN, ("blind",), ("failed",)),
+        *_NOTHING,
     ),
     "absent": (
         *_ALWAYS,
@@ -94,7 +111,7 @@ DECISIONS: Final[Mapping[str, tuple[_Decision, ...]]] = {
         (Word.BELIEVED, ("shown",), ()),
         (Word.TOLD, ("said", "right"), ()),
         (Word.UNKNOWN, ("blind",), ("failed",)),
-        (Word.SILENT, (), ()),
+        *_NOTHING,
     ),
     "asking": (
         (Word.UNKNOWN, ("declared",), ()),
@@ -103,7 +120,7 @@ DECISIONS: Final[Mapping[str, tuple[_Decision, ...]]] = {
         (Word.BELIEVED, ("answered",), ()),
         *_GAVE_UP,
         *_COMPLAINED,
-        (Word.SILENT, (), ()),
+        *_NOTHING,
     ),
     "staying": (
         (Word.UNKNOWN, ("unseen", "unreached"), ()),
@@ -187,6 +204,8 @@ def facts(row: Misbehaviour, run: Run, good: Run) -> dict[str, bool]:
         "shown": WRONG in output,
         # its output has the text of the right result
         "right": RIGHT in output,
+        # its output has nothing of the result, and nothing new; with the good server it had
+        "quiet": RIGHT in before and not (RIGHT in output or WRONG in output or new),
         # only its server saw it, and nobody said what it showed
         "unseen": run.output is None,
         # it does not print results, also not those of the good server

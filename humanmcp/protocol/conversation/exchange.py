@@ -113,6 +113,7 @@ class NegotiatedState(NamedTuple):
     client may call without a list. `prepared`: the lists of the answer book as results, by method;
     drafts start from them. `server`: our name and version from the answer book, empty if it has
     none.
+    `cache_scopes`: the `cacheScope` of the first page of each list (2026-07-28), by method.
     `newly_prepared`: `prepared` has changed since `tools` were listed.
     """
 
@@ -128,6 +129,7 @@ class NegotiatedState(NamedTuple):
     server: Mapping[str, Any] = MappingProxyType({})
     newly_prepared: bool = False
     offered: Mapping[str, Any] = MappingProxyType({})
+    cache_scopes: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def known_tools(self) -> Mapping[str, Any]:

@@ -112,6 +112,10 @@ def after_result(
     capabilities = result.get("capabilities")
     if methods.of(request.method).introduces and isinstance(capabilities, dict):
         negotiated = negotiated._replace(server_capabilities=capabilities)
+    scope = result.get("cacheScope")
+    if methods.of(request.method).listing and "cursor" not in request.params and scope is not None:
+        scopes = {**negotiated.cache_scopes, request.method: scope}
+        negotiated = negotiated._replace(cache_scopes=scopes)
     member = _LISTS.get(request.method)
     listed = result.get(member) if member is not None else None
     if member is None or not isinstance(listed, list):

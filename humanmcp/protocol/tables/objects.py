@@ -229,9 +229,10 @@ SHAPES: Final[Mapping[str, Shape]] = {
             META_CAPABILITIES: must("ClientCapabilities", since=R2026_07, example={}),
             META_CLIENT: may("Implementation", since=R2026_07),
             META_LOG_LEVEL: may(LOG_LEVEL, since=R2026_07),
+            "traceparent": may(Text("traceparent"), since=R2026_07),
         }
     ),
-    "NoticeMeta": _meta(_BELONGS_TO),
+    "NoticeMeta": _meta({**_BELONGS_TO, "traceparent": may(Text("traceparent"), since=R2026_07)}),
     "RelatedTask": shape(taskId=must(TEXT)),
     "Implementation": shape(
         name=must(TEXT, example="humanmcp"),

@@ -361,6 +361,11 @@ FORMS: Final[Mapping[str, Callable[[str], FormatTrouble | None]]] = {
         r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*)?", kinds.not_a_media_type
     ),
     "moment": _moment,
+    # W3C Trace Context: version, trace, parent and flags, in lowercase; neither id is all zeros.
+    "traceparent": _shaped(
+        r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}",
+        kinds.invalid_trace_parent,
+    ),
     # MCP, tools: 1 to 128 of A-Z a-z 0-9 _ - . (required since 2025-11-25, by models before).
     "tool name": _shaped(r"[A-Za-z0-9_.\-]{1,128}", kinds.invalid_tool_name),
 }

@@ -17,7 +17,8 @@ try {
   await client.listTools({}, { timeout });
   const result = edition === "1" ? await client.callTool({ name: "t", arguments: {} }, undefined, { timeout })
     : await client.callTool({ name: "t", arguments: {} }, { timeout });
-  for (const one of result.content) console.log(one.text ?? one.type);
+  const head = result.isError ? "the tool failed: " : "";
+  for (const one of result.content) console.log(head + (one.text ?? one.type));
 } catch (error) {
   console.error(String(error));
   status = 1;

@@ -19,6 +19,8 @@ from humanmcp.cli import main
 from humanmcp.extensions.judge import command, running
 from humanmcp.extensions.judge.misbehaviours import (
     GOOD,
+    RIGHT,
+    WRONG,
     Misbehaviour,
     misbehaviour,
     misbehaviours,
@@ -86,11 +88,45 @@ CARELESS = {
     "crashes on null": ("result_no_object", Word.DIED),
     "dies by a signal": ("no_content", Word.DIED),
     "dies by a signal below a shell": ("no_content", Word.DIED),
-    "answers no questions": ("unknown_request", Word.SILENT),
+    "answers no questions": ("unknown_request", Word.OTHER),
     "does what it never declared": ("roots_not_declared", Word.BELIEVED),
     "leaves its server": ("stays_at_the_end", Word.SILENT),
-    "believes null": ("result_no_object", Word.SILENT),
+    "believes null": ("result_no_object", Word.OTHER),
 }
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "status", "word"),
+    [
+        ("no_content", "", 0, Word.SILENT),
+        ("no_content", "", 1, Word.SILENT),
+        ("no_content", "undefined", 0, Word.OTHER),
+        ("no_content", f"{{'message': '{WRONG}'}}", 0, Word.BELIEVED),
+        ("no_content", "Error: no content", 1, Word.TOLD),
+        ("surrogate", f"{WRONG} \ufffd", 0, Word.BELIEVED),
+        ("latin1", f"{WRONG} \ufffd", 0, Word.BELIEVED),
+        ("error_of_the_tool", RIGHT, 0, Word.BELIEVED),
+        ("error_of_the_tool", f"the tool failed: {RIGHT}", 0, Word.WELL),
+        ("error_of_the_tool", RIGHT, 1, Word.WELL),
+        ("error_of_the_tool", "the tool failed", 1, Word.TOLD),
+        ("error_of_the_tool", "", 0, Word.SILENT),
+        ("structured_in_error", RIGHT, 0, Word.BELIEVED),
+        ("structured_in_error", RIGHT, 1, Word.WELL),
+        ("structured_in_error", "Error: invalid structured content", 1, Word.TOLD),
+        ("null_member", "something", 0, Word.OTHER),
+        ("null_member", "", 0, Word.SILENT),
+        ("ping_during_the_call", RIGHT, 0, Word.OTHER),
+    ],
+)
+def test_a_word_says_no_more_than_what_was_seen(
+    name: str, output: str, status: int, word: Word
+) -> None:
+    """Silent is who shows nothing; the last word is for what fits no other."""
+    asked = Event(1.0, "in", '{"id":3,"method":"tools/call"}')
+    seen = [asked, Event(1.1, "odd", "{}"), Event(1.2, "out", "{}")]
+    run = Run(seen, status, 1.3, output=output)
+    good = Run([asked, Event(1.1, "out", "{}")], 0, 1.2, output=RIGHT)
+    assert verdict(misbehaviour(name), run, good).word is word
 
 
 @pytest.mark.parametrize("way", CARELESS)
@@ -254,6 +290,26 @@ def test_a_client_that_does_not_end_is_ended_with_all_that_it_started(
     found = verdict(misbehaviour(name), run, run)
     assert found.word is Word.HUNG
     assert found.notes == (() if reason == "late" else (reason,))
+
+
+LEAVING = """
+import subprocess, sys
+sleeper = "import time; print('up', flush=True); time.sleep(3600)"
+below = [sys.executable, "-c", sleeper, sys.argv[1]]
+left = subprocess.Popen(below, env={}, start_new_session=True, stdout=subprocess.PIPE)
+left.stdout.readline()
+server = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+server.stdout.readline()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="its parent is not known")
+def test_nothing_remains_that_forgot_who_started_it(tmp_path: Path) -> None:
+    """A process with an empty environment, in a session of its own."""
+    leaving = Client((sys.executable, "-c", LEAVING, str(tmp_path), "{server...}"))
+    run = run_client(leaving, misbehaviour("banner"), threading.Event())
+    assert [words for words in run.left if str(tmp_path) in words]
+    until(lambda: not [one for one in _command_lines() if str(tmp_path) in one], "it is gone")
 
 
 WORKING = """

@@ -18,6 +18,7 @@ from humanmcp.protocol.validation.whole_conversation import (
     judge_capture,
     judge_frames,
 )
+from tests.support.verdicts import stating
 
 IN, OUT = Direction.IN, Direction.OUT
 
@@ -589,3 +590,48 @@ def test_a_request_whose_line_nobody_told_has_none() -> None:
     assert (found.seq, found.dropped) == (0, 5)
     left = [(one.seq, one.request.number, one.dropped) for one in strange.left(talk.state)]
     assert left == [(0, 1, 5), (0, 2, 0)]
+
+
+@pytest.mark.parametrize(
+    ("scopes", "lines"),
+    [
+        (("private", "public", "private"), [4]),
+        (("public", "private", "private"), [4, 6]),
+        (("public", "public", "public"), []),
+    ],
+)
+def test_all_pages_of_a_list_have_the_scope_of_the_first(
+    scopes: tuple[str, ...], lines: list[int]
+) -> None:
+    """2026-07-28; a new first page begins anew."""
+    said: list[tuple[Direction, bytes]] = []
+    for number, scope in enumerate((*scopes, "public"), 1):
+        cursor = {"cursor": str(number)} if 1 < number <= len(scopes) else {}
+        result = {"resultType": "complete", "resources": [], "ttlMs": 0, "cacheScope": scope}
+        asked = request("resources/list", number, _meta=stating(), **cursor)
+        said += [(IN, asked), (OUT, answer(number, **result))]
+    found = heard(*said, version="2026-07-28")
+    assert [one.line for one in found for each in one.diagnostics if each.code == "M139"] == lines
+
+
+@pytest.mark.parametrize(
+    ("value", "is_told"),
+    [
+        ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", False),
+        ("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-09", False),
+        ("ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", True),
+        ("00-0AF7651916CD43DD8448EB211C80319C-B7AD6B7169203331-01", True),
+        ("00-00000000000000000000000000000000-b7ad6b7169203331-01", True),
+        ("0af7651916cd43dd8448eb211c80319c", True),
+        ("", True),
+    ],
+)
+def test_a_trace_parent_has_the_form_of_the_w3c(value: str, *, is_told: bool) -> None:
+    """In the `_meta` of a request of 2026-07-28; earlier, the name was free."""
+    meta = {**stating(), "traceparent": value}
+    (judged,) = ConversationJudge().line(1, IN, request("tools/list", _meta=meta))
+    assert [one.code for one in judged.diagnostics] == (["M141"] if is_told else [])
+    (earlier,) = ConversationJudge("2025-11-25", initialized=True).line(
+        1, IN, request("tools/list", _meta={"traceparent": value})
+    )
+    assert earlier.diagnostics == ()

@@ -93,6 +93,23 @@ def calls_of_a_turn(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 
 @rule("sampling/createMessage")
+def choice_of_the_server(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
+    """Check that a model calls a tool if it must, and none if it must not.
+
+    `required`: "Model MUST use at least one tool before completing"; `none`: "Model MUST NOT use
+    any tools".
+    https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#tool-choice-modes
+    """
+    mode = follow(answer.exchange.request.params, "toolChoice", "mode")
+    blocks = list(_blocks(answer.value.get("content"), answer.at("content")))
+    calls = [at for block, at in blocks if block.get("type") == "tool_use"]
+    if mode == "required" and blocks and not calls:
+        yield kinds.missing_tool_call(answer.at("content"))
+    elif mode == "none" and calls:
+        yield kinds.forbidden_tool_call((*calls[0], "type"))
+
+
+@rule("sampling/createMessage")
 def text_and_calls_only(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Check that a model answers `humanmcp host` with text and tool calls only."""
     if answer.negotiated.client_name != TEXT_ONLY:

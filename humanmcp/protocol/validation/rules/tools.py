@@ -260,6 +260,20 @@ def error_that_a_model_could_fix(answer: JudgedAnswer) -> Iterator[RawDiagnostic
 _NOT_FOR_A_MODEL: Final = (-32700, -32600, -32601, -32603, -32042, -32021, -32022)
 
 
+@rule(*(one.name for one in methods.LISTS))
+def same_scope(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
+    """Check that all pages of a list have the same `cacheScope`.
+
+    "Servers **MUST** apply the same `cacheScope` to all response pages for a given list request."
+    https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
+    """
+    first = answer.negotiated.cache_scopes.get(answer.exchange.method)
+    scope, at = answer.value.get("cacheScope"), answer.at("cacheScope")
+    is_later = "cursor" in answer.exchange.request.params
+    if is_later and isinstance(scope, str) and isinstance(first, str) and scope != first:
+        yield kinds.cache_scope_differs(at, replace_with(at, first), first=shown(first))
+
+
 @rule()
 def next_page(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Check that the last page has no cursor, and that each page has a new one.

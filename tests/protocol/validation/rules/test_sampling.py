@@ -43,11 +43,10 @@ def call(name: str = "dice__dice", own: str = "call-2", **given: object) -> dict
     return {"type": "tool_use", "id": own, "name": name, "input": given}
 
 
-def found(content: object, client: str = TEXT_ONLY) -> list[str]:
+def found(content: object, client: str = TEXT_ONLY, **more: object) -> list[str]:
     """Return the codes of the errors that a turn has."""
-    exchange = asked(
-        "sampling/createMessage", {"messages": BEFORE, "maxTokens": 10, "tools": TOOLS}
-    )
+    params = {"messages": BEFORE, "maxTokens": 10, "tools": TOOLS, **more}
+    exchange = asked("sampling/createMessage", params)
     negotiated = NegotiatedState(
         client, client_capabilities={"sampling": {"tools": {}}}, initialized=True
     )
@@ -55,6 +54,24 @@ def found(content: object, client: str = TEXT_ONLY) -> list[str]:
     verdict = check.check(exchange, json.dumps(turn), TextForm.RESULT, negotiated)
     assert verdict.sendable is (not verdict.errors)
     return [one.code for one in verdict.errors]
+
+
+@pytest.mark.parametrize(
+    ("mode", "content", "codes"),
+    [
+        ("required", TEXT, ["M137"]),
+        ("required", [], []),
+        ("required", [TEXT, call(sides=6)], []),
+        ("none", call(sides=6), ["M138"]),
+        ("none", [TEXT, call(sides=6), call(own="call-3", sides=6)], ["M138"]),
+        ("none", TEXT, []),
+        ("auto", TEXT, []),
+        ("auto", call(sides=6), []),
+    ],
+)
+def test_a_turn_keeps_what_the_server_chose(mode: str, content: object, codes: list[str]) -> None:
+    """It is sent anyway, or not at all."""
+    assert found(content, toolChoice={"mode": mode}) == codes
 
 
 @pytest.mark.parametrize(
