@@ -1,6 +1,7 @@
 """Obvious secrets do not leave the machine; everything else stays as it was."""
 
 import json
+import time
 from typing import Final
 
 import pytest
@@ -225,3 +226,43 @@ def test_ordinary_words_are_no_secrets(value: object) -> None:
     """`code` and `state` are of OAuth only where other names say so."""
     line = json.dumps(value)
     assert without_secrets(line) == line
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *(
+            '{"a":"',
+            '\\"token\\":\\"',
+            '\\\\\\"token\\\\\\":\\\\\\"',
+            "'token':'",
+            "token=a&",
+            "[[",
+        ),
+        *(
+            'name="password"\r\nx\r\n',
+            '{"token":["',
+            "cookie: a=1; ",
+            "\n  token: ",
+            "://a:",
+            "%3D",
+        ),
+        *(
+            "-----BEGIN PRIVATE KEY-----",
+            "eyJaaaaaaaa.",
+            "a.token",
+            "to=a%3Db%26",
+            '"name":"token",',
+        ),
+    ],
+)
+def test_a_text_of_twice_the_length_takes_twice_the_time(part: str) -> None:
+    """A stranger writes it; each pattern tries a place once. Three times as long is noise."""
+
+    def seconds(length: int) -> float:
+        text = "token=1 " + (part * length)[:length]
+        start = time.process_time()
+        without_secrets(text)
+        return time.process_time() - start
+
+    assert seconds(40_000) < 3 * seconds(20_000) + 0.1
