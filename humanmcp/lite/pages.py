@@ -1,13 +1,17 @@
 """The pages of a browser without a server: its lessons, and the check of a message."""
 
+import re
+from pathlib import Path
 from typing import Final
+from urllib.parse import urlencode
 
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
 from humanmcp.answering.alone import count_problems, judge_text
 from humanmcp.common import published
-from humanmcp.demo.lesson import find_lesson, lesson_names
+from humanmcp.common.settings import make_private
+from humanmcp.demo.lesson import OWN, find_lesson, lesson_names, read_lesson
 from humanmcp.desk.context import desk_of, page, page_router
 from humanmcp.desk.history.opening import MOST_SHOWN, wrong_line
 from humanmcp.desk.routing import FormValues
@@ -17,6 +21,7 @@ from humanmcp.locales.stop import StopError
 from humanmcp.room.seat import RoomSeat
 
 PASTED: Final = "pasted"
+_FILE: Final = re.compile(r"[\w-]{1,60}\.toml")
 
 router: Final = page_router()
 
@@ -31,10 +36,35 @@ def title_of(lesson: str) -> str:
 
 
 @router.get("/own")
-def own(request: Request) -> Response:
-    """Show the lessons, and what can be done with one's own work."""
-    titles = [(name, title_of(name)) for name in lessons()]
-    return page(request, "lite.html", lessons=titles, guide=published.SITE)
+def own(request: Request, unknown: str = "") -> Response:
+    """Show the lessons, and what can be done with one's own work.
+
+    `unknown` is the lesson of a link that cannot be begun.
+    """
+    names = [*lessons(), *sorted(map(str, _brought(_seat_of(request)).glob("*.toml")))]
+    titles = [(name, title_of(name)) for name in names]
+    return page(request, "lite.html", lessons=titles, unknown=unknown, guide=published.SITE)
+
+
+def _brought(seat: RoomSeat) -> Path:
+    """Return the folder of the lessons that came by a link to a file beside the page."""
+    return make_private(seat.folder / OWN)
+
+
+def _linked(seat: RoomSeat, name: str, text: str) -> str:
+    """Return the lesson that a link or a button names; "" for none that can be begun."""
+    if name in lessons() or name in map(str, _brought(seat).glob("*.toml")):
+        return name
+    file = _brought(seat) / name
+    if not _FILE.fullmatch(name):
+        return ""
+    try:
+        http = read_lesson(text, file)("en").http
+    except StopError:
+        return ""
+    if not http:
+        write_private(file, text)
+    return "" if http else str(file)
 
 
 def _seat_of(request: Request) -> RoomSeat:
@@ -49,8 +79,13 @@ def act(request: Request, values: FormValues) -> Response:
     """Begin a lesson, or begin it again."""
     seat = _seat_of(request)
     match values.get("act", ""):
-        case "lesson" if values.get("lesson", "") in lessons():
-            seat.take_lesson(values["lesson"])
+        case "lesson":
+            name = values.get("lesson", "")
+            lesson = _linked(seat, name, values.get("text", ""))
+            if not lesson:
+                return RedirectResponse(f"/own?{urlencode({'unknown': name})}", 303)
+            if lesson != seat.record.lesson or "text" not in values:  # a link goes on where it was
+                seat.take_lesson(lesson)
         case "begin":
             seat.practise()
     return RedirectResponse("/", 303)

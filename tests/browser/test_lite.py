@@ -215,6 +215,28 @@ def forget(page: Page) -> None:
     expect(page).to_have_url(re.compile(r"/try/$"))
 
 
+def test_a_link_names_a_lesson_or_a_file_beside_the_page(
+    site: Site, person: Callable[..., BrowserContext]
+) -> None:
+    """What was begun goes on when the link is opened again; a wrong name is told."""
+    own = Path("samples/lessons/02-picked-tool.toml").read_text("utf-8")
+    lunch = site.folder / "try" / "lunch.toml"
+    lunch.write_text(own.replace("A tool that the model chooses", "Lunch"), encoding="utf-8")
+    page = person().new_page()
+    page.goto(f"{site.address}?lesson=recover")
+    inside = shown(page)
+    expect(inside.locator(".lesson")).to_contain_text("Step 1 of 4")
+    expect(page).to_have_url(site.address)
+    page.goto(f"{site.address}?lesson=lunch.toml")
+    inside = shown(page)
+    expect(inside.locator(".lesson")).to_contain_text("Step 1 of 3")
+    page.goto(f"{site.address}?lesson=nonsense")
+    inside = shown(page)
+    expect(inside.get_by_role("alert")).to_contain_text("cannot start the lesson nonsense")
+    expect(inside.get_by_role("button", name="Lunch")).to_be_visible()
+    lunch.unlink()
+
+
 def test_a_phone_in_japanese_takes_another_lesson_and_checks_a_message(
     site: Site, person: Callable[..., BrowserContext]
 ) -> None:

@@ -80,7 +80,7 @@ def test_what_was_done_is_there_in_the_next_python(desk: LiteDesk, tmp_path: Pat
     """The lesson, its place, and the choices of the person."""
     assert ask(desk, "/preferences", lang="ja", back="/").status == 303
     key = desk.seat.board.waiting()[0].key
-    served = {"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}}
+    served = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
     result = {**served, "serverInfo": {"name": "me", "version": "1"}}
     text = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})
     answer = ask(desk, f"/m/{key.session}/{key.number}", act="send", text=text)
@@ -102,6 +102,45 @@ def test_every_lesson_that_needs_no_http_begins(desk: LiteDesk, lesson: str) -> 
     assert desk.seat.record.lesson == lesson
     assert len(desk.seat.board.waiting()) == 1
     assert ask(desk, "/").status == 200
+
+
+def test_a_link_begins_the_lesson_that_it_names_and_goes_on_with_it(desk: LiteDesk) -> None:
+    """One that comes along, or a file beside the page; opened again, it loses nothing."""
+    own = Path("samples/lessons/02-picked-tool.toml").read_text("utf-8")
+    for name, text in (("recover", ""), ("lunch.toml", own)):
+        assert (
+            ask(desk, "/own", act="lesson", lesson=name, text=text).headers["location"][-1] == "/"
+        )
+        assert desk.seat.record.lesson.rpartition("/")[2] == name
+        (before,) = desk.seat.board.waiting()
+        ask(desk, "/own", act="lesson", lesson=name, text=text)
+        assert desk.seat.board.waiting() == [before]
+    page = ask(desk, "/own").text
+    assert f'value="{desk.seat.record.lesson}"' in page
+    assert ask(desk, "/own", act="lesson", lesson=desk.seat.record.lesson).status == 303
+    assert desk.seat.board.waiting() != [before], "a button begins it anew"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("nonsense", ""),
+        ("gone.toml", ""),
+        ("wrong.toml", "title ="),
+        ("../../seat.toml", Path("samples/lessons/02-picked-tool.toml").read_text("utf-8")),
+        ("http.toml", Path("samples/lessons/14-over-http.toml").read_text("utf-8")),
+        ("over-http", ""),
+    ],
+)
+def test_a_link_to_a_lesson_that_cannot_be_begun_says_so(
+    desk: LiteDesk, name: str, text: str
+) -> None:
+    """What was begun before goes on."""
+    before = desk.seat.board.waiting()
+    answer = ask(desk, "/own", act="lesson", lesson=name, text=text)
+    path = answer.headers["location"].removeprefix(f"/humanmcp/try{desk.path}")
+    assert f"cannot start the lesson {name}" in ask(desk, path).text
+    assert desk.seat.board.waiting() == before
 
 
 def test_a_message_is_checked_as_on_the_command_line(desk: LiteDesk) -> None:

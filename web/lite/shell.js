@@ -20,7 +20,7 @@ function heard({ data }) {
     watchLoading();
   }
   if (data.failed && !whole) fail(data.failed);
-  if (data.path && frame.hidden) show(data.path);
+  if (data.path && frame.hidden) show(data.path).catch(fail);
   if ("unsaved" in data) unsaved.hidden = !data.unsaved;
   if (data.forgotten) location.replace(BASE);
   if (data.update) leave();
@@ -56,10 +56,29 @@ function watchLoading() {
   stalled = setTimeout(() => { document.getElementById("stalled").hidden = false; }, STALLED_AFTER);
 }
 
+/**
+ * Begin the lesson that the link names: one of ours, or a file beside this page.
+ * @param {string} path where the pages begin
+ * @returns {Promise<string>} the page to show, "" without a lesson
+ */
+async function lessonOf(path) {
+  const lesson = new URLSearchParams(location.search).get("lesson");
+  if (!lesson) return "";
+  const form = { act: "lesson", lesson, text: "" };
+  if (lesson.endsWith(".toml")) {
+    const found = await fetch(encodeURIComponent(lesson)).catch(() => null);
+    if (found?.ok) form.text = await found.text();
+  }
+  const answer = await fetch(`${path.slice(1)}/own`, { method: "POST", body: new URLSearchParams(form) });
+  return answer.url.slice(BASE.href.length);
+}
+
 /** @param {string} path where the pages begin */
-function show(path) {
+async function show(path) {
   clearTimeout(stalled);
-  const asked = wanted() || (sessionStorage.getItem(NAME) ?? "");
+  const begun = await lessonOf(path);
+  if (!frame.hidden) return;
+  const asked = begun || wanted() || (sessionStorage.getItem(NAME) ?? "");
   history.replaceState(null, "", BASE);
   frame.onload = () => { document.title = frame.contentDocument.title; };
   addEventListener("pagehide", remember);
