@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from humanmcp.common.settings import add_flags, home_folder, make_home
 from humanmcp.common.terminal import to_stdout
-from humanmcp.demo.command import play
+from humanmcp.demo.command import play, play_against
 from humanmcp.demo.good_host import Strictness
 from humanmcp.demo.lesson import client_name, find_lesson, lesson_names
 from humanmcp.locales import language_of, say, spoken_language
@@ -26,6 +27,7 @@ def add_arguments(parser: Parser) -> None:
     flag("name", nargs="?", default="", metavar="LESSON")
     flag("--check", action="store_true")
     flag("--open", action="store_true")
+    flag("--server", metavar="COMMAND", default="")
     add_flags(parser, "home", "files", "book", "lang")
 
 
@@ -43,6 +45,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     )
     if arguments.check:
         return 0
+    if arguments.server:
+        passed = play_against(lesson_steps, shlex.split(arguments.server))
+        to_stdout(say(SECTION, "result", passed=sum(passed), count=total))
+        return int(sum(passed) < total)
     home = make_home(home_folder(settings.home))
     name, book = f"lesson {arguments.name}", settings.book
     lesson_steps = lesson_steps.played_by(client_name(arguments.name, home))

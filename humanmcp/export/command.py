@@ -45,6 +45,7 @@ FORMATS: Final = MappingProxyType(
         "mermaid": ExportFormat("readable.write_mermaid", "mmd"),
         "markdown": ExportFormat("readable.write_markdown", "md"),
         "server": ExportFormat("runnable.write_server", "py", is_program=True),
+        "script": ExportFormat("runnable.write_script", "py", is_program=True),
         "pytest": ExportFormat("runnable.write_test", "test.py", is_program=True),
         "jsonl": ExportFormat("readable.write_transcript", "jsonl", is_json=True),
         "har": ExportFormat("har.write", "har", is_json=True),

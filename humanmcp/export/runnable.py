@@ -246,6 +246,23 @@ def _finished(call: Call) -> bool:
     return isinstance(result, dict) and result.get("resultType", "complete") == "complete"
 
 
+# -- a script: the answers as they were, and a loop ----------------------------------------------
+
+
+def write_script(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
+    """Return a server of twenty lines that needs nothing but Python."""
+    conversation = build_conversation(recording)
+    answers: dict[str, list[dict[str, Any]]] = {}
+    for call in conversation.asked_by_client():
+        given = call.answer.message.body if call.answer and call.answer.message else {}
+        said = {name: value for name, value in given.items() if name in {"result", "error"}}
+        named = follow(call.asked.request.body, "params", methods.of(call.asked.method).named_by)
+        key = f"{call.asked.method} {named if isinstance(named, str) else ''}".strip()
+        answers.setdefault(key, []).append(said)
+    head, tail = program_parts("script", conversation.name)
+    return f"{head}\nANSWERS = {literal(well_formed(answers))}\n{tail}\n"
+
+
 # -- a test: the recorded requests are asked again of a real server, and compared ----------------
 
 
