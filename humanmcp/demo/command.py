@@ -8,10 +8,11 @@ import math
 import os
 import queue
 import re
+import shlex
 import sys
 import threading
 import time
-from dataclasses import KW_ONLY, InitVar, dataclass
+from dataclasses import KW_ONLY, InitVar, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -32,7 +33,7 @@ from humanmcp.demo.good_host import (
     WasAsked,
 )
 from humanmcp.demo.lesson import cut, not_passed, understood, weather, why_ignored
-from humanmcp.demo.steps import NOTHING, LessonRun, list_again
+from humanmcp.demo.steps import NOTHING, LessonRun, list_again, tells_of_tools
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.inbox import open_inbox
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.demo.good_host import Reaction
-    from humanmcp.demo.steps import DemoStep, LessonSteps
+    from humanmcp.demo.steps import DemoStep, LessonSteps, Missing
     from humanmcp.http.transport import HttpPart
     from humanmcp.protocol.json.jsonrpc import Message
 
@@ -135,6 +136,22 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
                     screen.end(home / "sessions" / child.session)
     except KeyboardInterrupt:
         return 130, passed
+
+
+def play_against(lesson_steps: LessonSteps, command: Sequence[str]) -> list[bool]:
+    """Play a lesson against a server that `command` starts. Return which requests passed."""
+    screen = Screen(program(), by_hand=False, command="lesson", folder=NOWHERE)
+    to_stdout(Painted(say("demo", "starts-own", command=shlex.join(command)), "dim"))
+    waits = (replace(one, timeout=one.timeout or GIVES_UP_AFTER) for one in lesson_steps.steps)
+    lesson_steps = replace(lesson_steps, steps=tuple(waits))  # no person thinks here
+    with contextlib.closing(DemoServer([*command])) as child:
+        runner = DemoRunner(child, lesson_steps, Strictness.STRICT, screen, 0)
+        runner.play(NOWHERE, NOWHERE)
+    return runner.passed
+
+
+NOWHERE: Final = Path(os.devnull)
+"""The folder of the text files of a server that has none: nothing can be read there."""
 
 
 def _open_page(desk: launch.DeskOfCommand, home: Path) -> str:
@@ -327,9 +344,9 @@ class DemoRunner:
                 if request is not None and not self._settle(step, request):
                     return False
                 if step.example is not None:
-                    passed = lesson.judge()
+                    lesson.judge()
                     if lesson.lesson_steps.teaches:
-                        self.screen.judged(step, passed=passed)
+                        self.screen.judged(step, lesson.missing)
                 time.sleep(self.pause)
         except EndedError:
             self.child.transport.close()  # then all of its stderr is here
@@ -346,7 +363,7 @@ class DemoRunner:
 
     def _settle(self, step: DemoStep, request: Message) -> bool:
         """Wait for an answer and show what became of it. False when that ends the connection."""
-        if step.example is not None and step.passes.answer != NOTHING:
+        if step.example is not None and all(one.answer != NOTHING for one in step.passes):
             if self.screen.by_hand:
                 self._wait_for_the_files(request)
             self.screen.invite(step, request)
@@ -418,7 +435,7 @@ class DemoRunner:
                 self.child.transport.send(line)
                 self.screen.was_asked(message, line)
             case Noticed(message):
-                self._tools_changed |= message.method == "notifications/tools/list_changed"
+                self._tools_changed |= tells_of_tools(reaction)
                 self.screen.noticed(message)
             case _:
                 pass
@@ -523,12 +540,12 @@ class Screen:
         to_stdout()
         self._tell("cannot-go-on", "yellow", again=self._again)
 
-    def judged(self, step: DemoStep, *, passed: bool) -> None:
-        """Say that an answer passed, or what may help."""
-        if passed:
+    def judged(self, step: DemoStep, missing: Missing | None) -> None:
+        """Say that an answer passed, or why not, and what may help."""
+        if missing is None:
             self._tell("passed", "green")
             return
-        self._print("\n".join((not_passed(step), *step.hints[1:])), "yellow")
+        self._print("\n".join((not_passed(step, missing), *step.hints[1:])), "yellow")
 
     # -- the server's lines ---------------------------------------------------------------------
 

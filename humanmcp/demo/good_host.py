@@ -23,7 +23,7 @@ from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, unreadable
 from humanmcp.protocol.json.jsonrpc import Message, as_json, encoded, read, with_token
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.session import McpSession, Party
-from humanmcp.protocol.tables import reactions, versions
+from humanmcp.protocol.tables import methods, reactions, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,8 +68,9 @@ Before that it waits as long as its person needs: a lesson has no clock.
 
 
 class Answered(NamedTuple):
-    """The answer that the host waited for, and what it understood: a sentence and its fillings."""
+    """The answer to a request of the host, and what it understood: a sentence and its fillings."""
 
+    request: Message
     message: Message
     code: str
     fillings: Mapping[str, str]
@@ -111,8 +112,8 @@ class GoodHost:
         """Begin. `answers` are results of what the server may ask, by the method."""
         self.strictness = strictness
         self._answers = {"ping": {}, "roots/list": {"roots": []}, **(answers or {})}
-        self.tools: tuple[JsonObject, ...] = ()
-        """The tools of the last list that it understood."""
+        self.listed: dict[str, tuple[JsonObject, ...]] = {}
+        """The items of the last lists that it understood, by method."""
         self._session = McpSession(Party.CLIENT)
 
     def ask(self, method: str, params: Mapping[str, Any]) -> Message:
@@ -184,13 +185,23 @@ class GoodHost:
 
     def _was_asked(self, exchange: Exchange) -> WasAsked:
         """Answer what any host can; refuse what this one did not declare."""
-        result = self._answers.get(exchange.method)
+        result = self._result_for(exchange)
         form = TextForm.RESULT if result is not None else TextForm.ERROR
         refusal = {"code": -32601, "message": "Method not found"}
         text = as_json(refusal if result is None else result)
         outcome = self._session.reply(exchange.number, text, form, anyway=True)
         line = outcome.line if isinstance(outcome, Sent) else None
         return WasAsked(exchange.request, line or "")
+
+    def _result_for(self, exchange: Exchange) -> JsonObject | None:
+        """Return the result that the lesson has; its user fills in no form but the one it knows."""
+        result = self._answers.get(exchange.method)
+        filled = follow(result, "content")
+        if exchange.method == "elicitation/create" and isinstance(filled, dict):
+            asked = follow(exchange.request.body, "params", "requestedSchema", "properties")
+            if not isinstance(asked, dict) or asked.keys() != filled.keys():
+                return {"action": "decline"}
+        return result
 
     # -- what an answer means -------------------------------------------------------------------
 
@@ -223,20 +234,39 @@ class GoodHost:
                 code = "understood-initialize"
                 said = {name: str(server.get(name)) for name in ("name", "version")}
                 said["capabilities"] = ", ".join(capabilities) or "-"
-            case "tools/list", {"result": {"tools": list(tools)}}:
-                named = [one for one in tools if isinstance(follow(one, "name"), str)]
-                self.tools = tuple(named)
-                code = "understood-tools" if named else "understood-no-tools"
-                said = {"names": ", ".join(one["name"] for one in named), "count": f"{len(named)}"}
             case "tools/call", {"result": {"content": list(content), **others}}:
                 is_error = others.get("isError") is True
                 code = "understood-tool-error" if is_error else "understood-call"
                 said = {"text": " ".join(map(_shown, content))}
-            case (("initialize" | "tools/list" | "tools/call"), _):
+            case (("initialize" | "tools/call"), _):
                 pass
-            case method, {"result": dict()}:
-                code, said = "understood-other", {"method": method}
-        return Answered(message, code, said) if code else None
+            case method, {"result": dict(result)}:
+                code, said = self._read(method, result)
+        return Answered(request, message, code, said) if code else None
+
+    def _read(self, method: str, result: JsonObject) -> tuple[str, dict[str, str]]:
+        """Read a list, or what is in an item of it; "" for none that can be read."""
+        member, name = methods.of(method).listing or CONTENTS.get(method, ("", ""))
+        items = result.get(member)
+        if not member:
+            return "understood-other", {"method": method}
+        if not isinstance(items, list):
+            return "", {}
+        if method in CONTENTS:
+            texts = (_shown(follow(one, "content") if name else one) for one in items)
+            return f"understood-{member}", {"text": " ".join(texts)}
+        named = tuple(one for one in items if isinstance(follow(one, name), str))
+        self.listed[method] = named
+        names = ", ".join(one[name] for one in named)
+        code = f"understood-{member}" if member in SHOWN else "understood-other"
+        code = code if named or member != "tools" else "understood-no-tools"
+        return code, {"names": names or "-", "count": f"{len(named)}", "method": method}
+
+
+SHOWN: Final = ("tools", "resources", "prompts")
+"""The lists of which the host says what it does with them."""
+CONTENTS: Final = {"resources/read": ("contents", ""), "prompts/get": ("messages", "content")}
+"""The member of the result of each pick, and where in its items the content is."""
 
 
 def _is_taken_by_nobody(diagnostic: Diagnostic) -> bool:

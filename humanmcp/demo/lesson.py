@@ -22,9 +22,11 @@ from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored
 from humanmcp.demo.steps import (
     ANSWERS,
     INITIALIZE,
+    PICKS,
     SURVIVED,
     DemoStep,
     LessonSteps,
+    Missing,
     Passing,
     initialized,
 )
@@ -139,12 +141,13 @@ class _Reading:
                 self._react()
 
     @property
-    def _passed(self) -> bool:
-        return self._lesson_steps.passes(len(self.found) - 1, self._reactions, self._host.tools)
+    def _missing(self) -> Missing | None:
+        return self._lesson_steps.missing(len(self.found) - 1, self._reactions, self._host)
 
     def _react(self) -> None:
-        step = _after(self.found[-1], self._step, self._reactions, passed=self._passed)
-        if self._own and self._step.passes.survives and step.said and not step.failed:
+        step = _after(self.found[-1], self._step, self._reactions, self._missing)
+        survives = any(one.survives for one in self._step.passes)
+        if self._own and survives and step.said and not step.failed:
             said = f"{step.said} {say('demo', 'goes-on')}"
             step = replace(step, said=said, failed=True, waits=True)
         self.found[-1] = step
@@ -178,7 +181,7 @@ class _Reading:
             bool(last.said)
             and last.failed
             and method == self._wanted[at].method
-            and not self._lesson_steps.leads_on(at, self._host.tools, passed=False)
+            and not self._lesson_steps.leads_on(at, self._host, passed=False)
         )
 
     def _give_up(self, id_: object) -> None:
@@ -186,19 +189,19 @@ class _Reading:
         if request is not None:
             self._host.give_up(request, GIVES_UP_AFTER)
             said = say("demo", "waits-no-more", method=self._step.method)
-            self.found[-1] = replace(self.found[-1], said=said, failed=not self._passed)
+            self.found[-1] = replace(self.found[-1], said=said, failed=self._missing is not None)
 
 
 def _after(
-    step: LessonStep, wanted: DemoStep, heard: list[Reaction], *, passed: bool
+    step: LessonStep, wanted: DemoStep, heard: list[Reaction], missing: Missing | None
 ) -> LessonStep:
     """Return a step after the host's reactions to the last line."""
     match reaction := heard[-1]:
         case Answered() | Failed():
             said = understood(reaction)
-            if not passed and isinstance(reaction, Answered):
-                said += " " + not_passed(wanted)
-            return replace(step, said=said, failed=not passed)
+            if missing is not None and isinstance(reaction, Answered):
+                said += " " + not_passed(wanted, missing)
+            return replace(step, said=said, failed=missing is not None)
         case Ignored() if reaction.is_in_vain and not step.said:
             waits = say("demo", "still-waits", seconds=f"{GIVES_UP_AFTER:g}")
             return replace(step, task=f"{why_ignored(reaction)} {waits}")
@@ -206,9 +209,10 @@ def _after(
             return step
 
 
-def not_passed(step: DemoStep) -> str:
-    """Say that an answer does not pass the step, with the step's first hint."""
-    return " ".join((say("demo", "not-passed"), *step.hints[:1]))
+def not_passed(step: DemoStep, missing: Missing) -> str:
+    """Say why an answer does not pass the step, with the step's first hint."""
+    why = missing.words or say("demo", missing.code, **missing.fillings)
+    return " ".join((say("demo", "not-passed", why=why), *step.hints[:1]))
 
 
 def why_ignored(ignored: Ignored) -> str:
@@ -242,11 +246,25 @@ LESSON_KEYS: Final = frozenset(
 )
 TRANSPORTS: Final = ("stdio", "http")
 STEP_KEYS: Final = frozenset(
-    {"title", "about", "task", "hints", "method", "params", "model", "example", "passes"}
+    {"title", "about", "task", "hints", "method", "params", "model", "meta", "example", "passes"}
     | {"timeout", "when_passed"}
 )
 MODEL_KEYS: Final = frozenset({"words", "text"})
-PASS_KEYS: Final = frozenset({"answer", "at", "value", "picked", "asked", "survives"})
+PASS_KEYS: Final = frozenset(
+    {
+        "answer",
+        "at",
+        "value",
+        "words",
+        "other_than",
+        "repeats",
+        "picked",
+        "asked",
+        "survives",
+        "why",
+    }
+)
+_OF_A_MEMBER: Final = ("value", "words", "other_than", "repeats")
 
 
 def _host_methods(spoken: Sequence[str]) -> tuple[str, ...]:
@@ -332,8 +350,8 @@ def _step(
     if ("model" in written) == ("params" in written) and method != "initialize":
         raise BookError(place, "answers", known="model, params")
     words, said = _model(written, f"{place}.model", language)
-    if words is not None and method != "tools/call":
-        raise BookError(f"{place}.model", "calls")
+    if words is not None and method not in PICKS:
+        raise BookError(f"{place}.model", "calls", known=", ".join(PICKS))
     return DemoStep(
         method,
         None
@@ -346,18 +364,19 @@ def _step(
         _words(written.get("task"), f"{place}.task", language),
         _hints(written.get("hints", []), f"{place}.hints", language),
         words=words or (),
-        passes=_passing(written.get("passes", {}), f"{place}.passes", language),
+        meta=_json(written.get("meta", {}), f"{place}.meta", language),
+        passes=_all_passing(written.get("passes", {}), f"{place}.passes", language),
         timeout=seconds(written.get("timeout", 0), f"{place}.timeout"),
         when_passed=flag(written.get("when_passed", False), f"{place}.when_passed"),
     )
 
 
 def _looks_ahead(step: DemoStep, later: Sequence[DemoStep]) -> DemoStep:
-    """Copy the words by which the model will look for a tool to the step that lists it."""
-    if step.passes.picked is None:
-        return step
-    words = next((one.words for one in later if one.params is None), ())
-    return replace(step, passes=replace(step.passes, picked=words))
+    """Copy the words by which the host will look for an item to the step that lists it."""
+    mine = (one for one in later if one.params is None and PICKS[one.method] == step.method)
+    words = next((one.words for one in mine), ())
+    looking = (one if one.picked is None else replace(one, picked=words) for one in step.passes)
+    return replace(step, passes=tuple(looking))
 
 
 def _model(
@@ -372,22 +391,39 @@ def _model(
     return words, _words(model.get("text"), f"{place}.text", language)
 
 
+def _all_passing(written: Any, place: str, language: str) -> tuple[Passing, ...]:  # noqa: ANN401 - TOML's types
+    """Read one condition, or a list of them."""
+    if isinstance(written, dict):
+        return (_passing(written, place, language),)
+    listed = enumerate(tables(written, place))
+    return tuple(_passing(one, f"{place}[{index}]", language) for index, one in listed)
+
+
 def _passing(written: Any, place: str, language: str) -> Passing:  # noqa: ANN401 - TOML's types
     only(table(written, place), PASS_KEYS, place)
     said = {name: text(written[name], f"{place}.{name}") for name in ("asked",) if name in written}
-    if "at" in written:
-        said["at"] = text(written["at"], f"{place}.at")
-        if not said["at"].startswith("/"):
-            raise BookError(f"{place}.at", "pointer")
+    for name in ("at", "repeats"):
+        if name in written:
+            said[name] = text(written[name], f"{place}.{name}")
+            if not said[name].startswith("/"):
+                raise BookError(f"{place}.{name}", "pointer")
     for name, known in (("answer", ANSWERS), ("survives", SURVIVED)):
         if name in written:
             said[name] = one_of(written[name], known, f"{place}.{name}")
-    if "value" in written and "at" not in written:
-        raise BookError(place, "alone value")
+    for name in _OF_A_MEMBER:
+        if name in written and "at" not in written:
+            raise BookError(place, "alone value", name=name)
     value = _spoken(written.get("value"), language)
     json_text(value, f"{place}.value")
     picks = flag(written.get("picked", False), f"{place}.picked")
-    return Passing(**said, value=value, picked=() if picks else None)
+    return Passing(
+        **said,
+        value=value,
+        words=texts(written.get("words", []), f"{place}.words"),
+        other_than=texts(written.get("other_than", []), f"{place}.other_than"),
+        picked=() if picks else None,
+        why=_words(written.get("why", NO_WORDS), f"{place}.why", language),
+    )
 
 
 def _example(value: Any, place: str, language: str) -> JsonObject:  # noqa: ANN401 - TOML's types

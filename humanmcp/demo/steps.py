@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.demo.good_host import (
     GIVES_UP_AFTER,
@@ -12,11 +12,14 @@ from humanmcp.demo.good_host import (
     Failed,
     GoodHost,
     Ignored,
+    Noticed,
     Strictness,
     WasAsked,
 )
 from humanmcp.locales import say
+from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.json.tree import at, follow, object_at, objects_at
+from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.versions import META_CLIENT
 from humanmcp.protocol.validation.starting_draft import empty_arguments
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from humanmcp.demo.good_host import Reaction
-    from humanmcp.protocol.json.jsonrpc import JsonObject, Message
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
 RESULT: Final = "result"
 ERROR: Final = "error"
@@ -39,54 +42,132 @@ _MISSING: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """What an answer needs to pass. With no field set, the check must find no error."""
+    """One thing that an answer needs to pass. With no field set: the host can use it."""
 
     answer: str = ""
     """One of `ANSWERS`; "" for a result or an error."""
     at: str = ""
-    """A pointer into the answer (RFC 6901) to a member that must exist."""
+    """A pointer (RFC 6901) to a member that must exist: in the answer, or in what was sent."""
     value: Any = None
     """The value that the member must have; None: any."""
+    words: tuple[str, ...] = ()
+    """The text there must have one of these words."""
+    other_than: tuple[str, ...] = ()
+    """The text there must not be empty, and none of these."""
+    repeats: str = ""
+    """A pointer into the request: the member must have the same value, or a text that has it."""
     picked: tuple[str, ...] | None = None
-    """The scripted model must find a tool with one of these words."""
+    """The host must find an item with one of these words in the list."""
     asked: str = ""
-    """The method that the server must have asked before."""
+    """The method of the request or notification that the server must have sent before."""
     survives: str = ""
     """One of `SURVIVED`: what must have happened to the host."""
+    why: str = ""
+    """What the learner reads when it is missing; "" for a general sentence."""
 
 
-def passes(passing: Passing, heard: Sequence[Reaction]) -> bool:
-    """Return True if the host's reactions since its request pass the step."""
+class Missing(NamedTuple):
+    """Why an answer does not pass: a sentence (`[demo]`, why-…) and its fillings."""
+
+    code: str
+    fillings: Mapping[str, str] = {}
+    words: str = ""
+    """The lesson's own sentence, in its place."""
+
+
+def missing(passing: Passing, heard: Sequence[Reaction]) -> Missing | None:
+    """Return what is missing in the host's reactions since its request; None if it passes."""
+    found = _missing(passing, heard)
+    return found if found is None else found._replace(words=passing.why)
+
+
+def _missing(passing: Passing, heard: Sequence[Reaction]) -> Missing | None:
     last = next((one for one in heard if isinstance(one, (Answered, Failed))), None)
     if passing.survives == WRONG:
-        return any(_is_wrong(one) for one in heard)
+        return None if any(map(_is_wrong, heard)) else Missing("why-wrong")
     if passing.answer == NOTHING:
-        return last is None
-    asked = {one.message.method for one in heard if isinstance(one, WasAsked)}
-    ignored = {one.code for one in heard if isinstance(one, Ignored)}
-    return (
-        isinstance(last, Answered)
-        and (not passing.answer or _form(last.message.body) == passing.answer)
-        and (not passing.at or _is_there(last.message.body, passing))
-        and (
-            passing.picked is None
-            or picked(objects_at(last.message.body, RESULT, "tools"), passing.picked) is not None
-        )
-        and (not passing.asked or passing.asked in asked)
-        and (passing.survives != LATE or "ignored-late" in ignored)
-    )
+        return None if last is None else Missing("why-answer-none")
+    if not isinstance(last, Answered):
+        return Missing("why-unusable")
+    return _missing_in_answer(passing, last) or _missing_around(passing, last, heard)
 
 
-def picked(tools: Sequence[JsonObject], words: Sequence[str]) -> JsonObject | None:
-    """Return the tool that the scripted model picks: the first with one of the words.
-
-    A model knows only name, title and description of a tool.
-    """
-    for tool in tools:
-        spoken = " ".join(str(tool.get(one, "")) for one in ("name", "title", "description"))
-        if not words or any(word.casefold() in spoken.casefold() for word in words):
-            return tool
+def _missing_in_answer(passing: Passing, last: Answered) -> Missing | None:
+    if passing.answer and _form(last.message.body) != passing.answer:
+        return Missing(f"why-answer-{passing.answer}")
+    if passing.picked is not None and _picked_in(last, passing.picked) is None:
+        return Missing("why-picked", {"words": ", ".join(passing.picked)})
+    if passing.at and not passing.asked:
+        return _missing_at(passing, last.request, last.message)
     return None
+
+
+def _missing_around(passing: Passing, last: Answered, heard: Sequence[Reaction]) -> Missing | None:
+    late = any(isinstance(one, Ignored) and one.code == "ignored-late" for one in heard)
+    if passing.survives == LATE and not late:
+        return Missing("why-late")
+    return _missing_asked(passing, last, heard) if passing.asked else None
+
+
+def _missing_asked(passing: Passing, last: Answered, heard: Sequence[Reaction]) -> Missing | None:
+    """Look for what the server sent before its answer."""
+    sent = [one.message for one in heard if isinstance(one, (WasAsked, Noticed))]
+    fitting = [one for one in sent if one.method == passing.asked]
+    if not fitting or not passing.at:
+        return None if fitting else Missing("why-asked", {"method": passing.asked})
+    found = [_missing_at(passing, last.request, one) for one in fitting]
+    return None if None in found else found[-1]
+
+
+def _missing_at(passing: Passing, request: Message, message: Message) -> Missing | None:
+    value = at(message.body, passing.at, _MISSING)
+    fillings = {"at": passing.at, "method": message.method or request.method}
+    if value is _MISSING:
+        return Missing("why-at", fillings)
+    if passing.value is not None and not _is_same(value, passing.value):
+        wanted = {"wanted": as_json(passing.value), "found": as_json(value)}
+        return Missing("why-value", fillings | wanted)
+    text = str(value).strip().casefold()
+    if passing.words and not any(one.casefold() in text for one in passing.words):
+        return Missing("why-words", fillings)
+    if passing.other_than and text in {"", *(one.casefold() for one in passing.other_than)}:
+        return Missing("why-other", fillings)
+    wanted = at(request.body, passing.repeats, _MISSING) if passing.repeats else value
+    if not (_is_same(value, wanted) or (isinstance(value, str) and str(wanted) in value)):
+        return Missing("why-repeats", fillings | {"repeats": passing.repeats})
+    return None
+
+
+def _is_same(value: Json, wanted: Json) -> bool:
+    if isinstance(value, str) and isinstance(wanted, str):
+        return value.strip().casefold() == wanted.strip().casefold()
+    return value == wanted and type(value) is type(wanted)
+
+
+PICKS: Final = {
+    "tools/call": "tools/list",
+    "resources/read": "resources/list",
+    "prompts/get": "prompts/list",
+}
+"""The list from which the host picks an item, by the method that it is picked for."""
+
+
+def picked(items: Sequence[JsonObject], words: Sequence[str]) -> JsonObject | None:
+    """Return the item of a list that is picked: the first with one of the words.
+
+    A model chooses a tool by its name, title and description; nothing of it is code.
+    """
+    for item in items:
+        spoken = " ".join(str(item.get(one, "")) for one in ("name", "title", "description"))
+        if not words or any(word.casefold() in spoken.casefold() for word in words):
+            return item
+    return None
+
+
+def _picked_in(answer: Answered, words: Sequence[str]) -> JsonObject | None:
+    listing = methods.of(answer.request.method).listing
+    items = objects_at(answer.message.body, RESULT, listing.member) if listing else ()
+    return picked(items, words)
 
 
 def _is_wrong(reaction: Reaction) -> bool:
@@ -99,15 +180,10 @@ def _form(body: JsonObject) -> str:
     return TOOL_ERROR if follow(body, RESULT, TOOL_ERROR) is True else RESULT
 
 
-def _is_there(body: JsonObject, passing: Passing) -> bool:
-    found = at(body, passing.at, _MISSING)
-    return found is not _MISSING and (passing.value is None or found == passing.value)
-
-
 HOST: Final = "humanmcp demo host"
 """The name of the demo's host."""
 INITIALIZE: Final = {
-    "protocolVersion": "2024-11-05",
+    "protocolVersion": "2025-11-25",
     "capabilities": {"roots": {"listChanged": True}},
     "clientInfo": {"name": HOST, "version": "1.0.0"},
 }
@@ -117,8 +193,8 @@ INITIALIZE: Final = {
 class DemoStep:
     """One message of the host. `title`, `about` and `task` are in the language of the reader.
 
-    `params` is None for a tool call: the tool is only known during the session. A step without an
-    example is a notification, which has no answer.
+    `params` is None where the host picks an item of a list: it is only known during the session. A
+    step without an example is a notification, which has no answer.
     """
 
     method: str
@@ -132,8 +208,11 @@ class DemoStep:
     """What a person does now."""
     hints: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    """The scripted model picks the first tool with one of these words; if empty, any tool."""
-    passes: Passing = field(default_factory=Passing)
+    """The host picks the first item with one of these words; if empty, any item."""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    """The `_meta` of the request."""
+    passes: tuple[Passing, ...] = (Passing(),)
+    """All of them must be there."""
     timeout: float = 0.0
     """Seconds until the host gives up; 0: it waits as long as its person needs."""
     when_passed: bool = False
@@ -171,7 +250,7 @@ class LessonSteps:
     @property
     def tries_clients(self) -> bool:
         """Return True if a client under test can pass it: it is about faults of a server."""
-        return any(step.passes.survives for step in self.steps)
+        return any(one.survives for step in self.steps for one in step.passes)
 
     def played_by(self, client: str) -> LessonSteps:
         """Return the same lesson, played by a host with another name."""
@@ -186,26 +265,30 @@ class LessonSteps:
     def host(self, strictness: Strictness = Strictness.STRICT) -> GoodHost:
         return GoodHost(strictness, self.answers)
 
-    def params(
-        self, step: DemoStep, tools: Sequence[JsonObject], *, passed: bool
-    ) -> Mapping[str, Any] | None:
+    def params(self, step: DemoStep, host: GoodHost, *, passed: bool) -> Mapping[str, Any] | None:
         """Return the message of a step, or None if the lesson cannot continue.
 
         `passed` is whether the step before passed.
         """
         if step.when_passed and not passed:
             return None
-        said = call_of(tools, step.place, step.words) if step.params is None else step.params
-        return said if said is None or not self.meta else {**said, "_meta": self.meta}
+        said = step.params
+        if said is None:
+            said = call_of(step.method, host.listed, step.place, step.words)
+        meta = {**self.meta, **step.meta}
+        return said if said is None or not meta else {**said, "_meta": meta}
 
-    def passes(self, at: int, heard: Sequence[Reaction], tools: Sequence[JsonObject]) -> bool:
-        """Return True if request `at`, from 0, passed, so that the host can continue."""
-        return passes(self.requests[at].passes, heard) and self.leads_on(at, tools, passed=True)
+    def missing(self, at: int, heard: Sequence[Reaction], host: GoodHost) -> Missing | None:
+        """Return what request `at`, from 0, needs to pass; None if it passed."""
+        found = (missing(one, heard) for one in self.requests[at].passes)
+        why = next((one for one in found if one is not None), None)
+        leads_on = any(map(tells_of_tools, heard)) or self.leads_on(at, host, passed=True)
+        return why or (None if leads_on else Missing("why-leads"))
 
-    def leads_on(self, at: int, tools: Sequence[JsonObject], *, passed: bool) -> bool:
+    def leads_on(self, at: int, host: GoodHost, *, passed: bool) -> bool:
         """Return True if the host can say what comes after request `at`, from 0."""
         later = self.requests[at + 1 : at + 2]
-        return all(self.params(one, tools, passed=passed) is not None for one in later)
+        return all(self.params(one, host, passed=passed) is not None for one in later)
 
 
 class LessonRun:
@@ -221,13 +304,15 @@ class LessonRun:
         self.heard: list[Reaction] = []
         self.passed: list[bool] = []
         """Whether the answer passed, for each request that is over."""
+        self.missing: Missing | None = None
+        """What the answer to the last of them needed to pass."""
         self.left = list(lesson_steps.steps)
         """The steps that were not begun yet."""
 
     def message(self, step: DemoStep) -> tuple[str, Message | None]:
         """Return the line of a step, and its request if it is one; "" if it cannot be sent now."""
         self.heard = []
-        params = self.lesson_steps.params(step, self.host.tools, passed=all(self.passed[-1:]))
+        params = self.lesson_steps.params(step, self.host, passed=all(self.passed[-1:]))
         if params is None:
             return "", None
         if step.method.startswith("notifications/"):
@@ -249,9 +334,15 @@ class LessonRun:
 
     def judge(self, *, given: bool = False) -> bool:
         """Return whether the request that is over passed; one that was `given` always does."""
-        passes = self.lesson_steps.passes(len(self.passed), self.heard, self.host.tools)
-        self.passed.append(given or passes)
+        self.missing = self.lesson_steps.missing(len(self.passed), self.heard, self.host)
+        self.passed.append(given or self.missing is None)
         return self.passed[-1]
+
+
+def tells_of_tools(reaction: Reaction) -> bool:
+    """Return True for what makes the host list the tools again before it goes on."""
+    changed = "notifications/tools/list_changed"
+    return isinstance(reaction, Noticed) and reaction.message.method == changed
 
 
 def list_again(language: str) -> DemoStep:
@@ -271,17 +362,22 @@ def _without_answer(code: str, method: str, language: str) -> DemoStep:
 
 
 def call_of(
-    tools: Sequence[JsonObject], place: str, words: Sequence[str] = ()
+    method: str, listed: Mapping[str, Sequence[JsonObject]], place: str, words: Sequence[str] = ()
 ) -> JsonObject | None:
-    """Let a model choose a tool, every argument filled in. None when it chooses none."""
-    tool = picked(tools, words)
-    if tool is None:
+    """Let the host pick an item, every argument filled in. None when it picks none."""
+    item, name = picked(listed.get(PICKS[method], ()), words), methods.of(method).named_by
+    if item is None:
         return None
-    return {"name": tool["name"], "arguments": _arguments(tool, place)}
+    said: JsonObject = {name: item[name]}
+    if method == "tools/call":
+        said["arguments"] = _arguments(item, place)
+    elif names := [one["name"] for one in objects_at(item, "arguments") if "name" in one]:
+        said["arguments"] = dict.fromkeys(names, place)
+    return said
 
 
 def _arguments(tool: JsonObject, place: str) -> JsonObject:
-    """Fill in every argument of the schema; a string becomes the place of the step."""
+    """Fill in every argument of the schema; a string becomes the text of the step."""
     schema = object_at(tool, "inputSchema")
     all_needed = {**schema, "required": list(object_at(schema, "properties"))}
     filled = empty_arguments({"inputSchema": all_needed})

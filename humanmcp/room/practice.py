@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering.summary import message_in
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored, Noticed, WasAsked
-from humanmcp.demo.steps import LessonRun, list_again
+from humanmcp.demo.steps import LessonRun, list_again, tells_of_tools
 from humanmcp.inbox.contract import InboxError, Key, Life, Reply, StoreError
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -296,8 +296,8 @@ class Practice:
                     self._deadline = min(self._deadline, now + GIVES_UP_AFTER)
             case WasAsked(_, line):
                 self._say(line)
-            case Noticed(message):
-                self._list_again |= message.method == "notifications/tools/list_changed"
+            case Noticed():
+                self._list_again |= tells_of_tools(reaction)
 
     def _settle(self, reaction: Answered | Failed) -> None:
         if self._asked is None:

@@ -500,7 +500,7 @@ def test_a_lesson_file_that_is_chosen_or_dropped_is_added(
 ) -> None:
     """What is wrong with it stands on the page, as `lesson --check` says it."""
     teacher = open_page(room.teacher_link)
-    text = Path("samples/lessons/1-first-answer.toml").read_text("utf-8")
+    text = Path("samples/lessons/01-first-answer.toml").read_text("utf-8")
     wrong = FilePayload(name="x.toml", mimeType="", buffer=text.replace("ping", "pong").encode())
     teacher.locator("#lesson-file input[type=file]").set_input_files(wrong)
     expect(teacher.get_by_role("alert")).to_contain_text("steps[1].method")

@@ -12,6 +12,9 @@ import pytest
 from humanmcp.cli import main
 from humanmcp.common.book_file import BookFileError, decode_book
 from humanmcp.demo.lesson import (
+    LESSON_KEYS,
+    PASS_KEYS,
+    STEP_KEYS,
     Lesson,
     client_name,
     find_lesson,
@@ -24,6 +27,7 @@ from humanmcp.demo.lesson import (
 )
 from humanmcp.inbox.contract import Inbox, Key, UnknownItemError
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.tables.versions import META_VERSION
 from humanmcp.room.practice import Practice, PracticeLine, StepOutcome
 from humanmcp.server.connection import EndOfInput
 from humanmcp.server.memory_connection import MemoryConnection
@@ -107,6 +111,11 @@ def test_a_huge_answer_is_cut() -> None:
 # -- the lessons that come with humanmcp ---------------------------------------------------------
 
 
+HELLO = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "Ann", "version": "1"},
+}
 NAMES = [name_of(one) for one in lesson_files()]
 
 
@@ -209,8 +218,21 @@ def answer_wrongly(seat: Seat) -> None:
     seat.answer()
 
 
+def report_progress(seat: Seat) -> None:
+    """Say how far the call is, then that the list has changed, and list again."""
+    said = {"progressToken": "cup-1", "progress": 1, "total": 2}
+    seat.say({"method": "notifications/progress", "params": said})
+    seat.answer()
+    seat.say({"method": "notifications/tools/list_changed"})
+    seat.answer()
+    tool = {"name": "make-coffee", "description": "コーヒー", "inputSchema": {"type": "object"}}
+    seat.answer(result={"tools": [tool]})
+    seat.answer()
+
+
 REST: dict[str, Callable[[Seat], None]] = {
     "ask-back": ask_back,
+    "progress": report_progress,
     "late-answer": answer_late,
     "wrong-answer": answer_wrongly,
 }
@@ -282,7 +304,88 @@ def test_the_page_says_what_was_missing_with_a_hint() -> None:
     seat.answer(error={"code": -32602, "message": "no"})
     shown = lesson_of(seat.frames, seat.lesson_steps)
     assert shown is not None
-    assert "Not passed. A protocol error goes to the host." in shown.steps[2].before
+    why = 'This step needs a result with "isError": true, so that the model reads it.'
+    assert f"Not passed. {why} A protocol error goes to the host." in shown.steps[2].before
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "why"),
+    [
+        (None, "Tomorrow: sunny", "elicitation/create was not sent before the answer."),
+        (["day", "hour"], "Tomorrow: sunny", ""),
+        (["when"], "Tomorrow: sunny", "/params/requestedSchema/properties/day"),
+        (["day"], "sunny", "The text does not name the day that the user chose."),
+        (["day"], "Tomorrow: sunny", ""),
+    ],
+)
+def test_the_user_fills_in_the_form_that_was_asked_and_the_step_says_what_is_missing(
+    fields: list[str] | None, text: str, why: str
+) -> None:
+    """A form with another field is declined: the host invents no answer."""
+    seat = Seat("ask-back")
+    for _ in range(2):
+        seat.answer()
+    if fields is not None:
+        schema = {"type": "object", "properties": {one: {"type": "string"} for one in fields}}
+        params = {"message": "Which day?", "requestedSchema": schema}
+        seat.say({"id": "q", "method": "elicitation/create", "params": params})
+        declined = {"action": "decline"}
+        assert (seat.heard[-1]["result"] == declined) is (fields != ["day"])
+    seat.answer(result={"content": [{"type": "text", "text": text}]})
+    shown = lesson_of(seat.frames, seat.lesson_steps)
+    assert shown is not None
+    assert why in shown.steps[-1].said
+    assert ("Not passed." in shown.steps[-1].said) is bool(why)
+
+
+WHY: list[tuple[str, list[dict[str, Any]], str]] = [
+    ("weather", [{}, {}, {}, {"error": {"code": -32602, "message": "no"}}], '"isError": true'),
+    (
+        "weather",
+        [{}, {}, {}, {}, {"result": {"content": [{"type": "text", "text": "6"}]}}],
+        "The text does not have the id of this request.",
+    ),
+    (
+        "first-answer",
+        [{"result": {**HELLO, "serverInfo": {"name": "humanmcp", "version": "1"}}}],
+        "/result/serverInfo/name is empty or an example.",
+    ),
+    ("first-answer", [{"result": {**HELLO, "capabilities": {}}}], "has no /result/capabilities"),
+    (
+        "structured-result",
+        [{}, {}, {"result": {"content": [], "structuredContent": {"degrees": 20}}}],
+        "/result/structuredContent/degrees is 20, and it must be 24.5.",
+    ),
+    ("progress", [{}, {}, {}], "notifications/progress with a total was not sent"),
+    ("picked-tool", [{}, {"result": {"tools": []}}], "weather, forecast, rain"),
+    ("wrong-answer", [{}, {}, {}], "The host could use everything that was sent."),
+    (
+        "resources-and-prompts",
+        [{}, {}, {"result": {"contents": [{"uri": "menu://yesterday", "text": "soup"}]}}],
+        "/result/contents/0/uri does not repeat /params/uri of the request.",
+    ),
+    (
+        "poisoned-tool",
+        [{}, {}, {}, {"result": {"content": [{"type": "text", "text": "forecast"}]}}],
+        "That is not the name of the tool",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "answers", "why"), WHY)
+def test_a_step_that_does_not_pass_says_why(
+    name: str, answers: list[dict[str, Any]], why: str
+) -> None:
+    """Each kind of condition, in the words of the page."""
+    seat = Seat(name)
+    for one in answers:
+        seat.answer(**one)
+    shown = lesson_of(seat.frames, seat.lesson_steps)
+    assert shown is not None
+    step = shown.steps[len(answers) - 1]
+    assert why in step.said + step.before
+    assert "Not passed." in step.said + step.before
+    assert "Not passed." not in "".join(one.said for one in shown.steps[: len(answers) - 1])
 
 
 GOOD = """
@@ -393,3 +496,24 @@ def test_a_client_of_ones_own_passes_when_it_says_something_more(
     listed = Frame(2, "", Direction.IN, b'{"jsonrpc":"2.0","id":98,"method":"prompts/list"}')
     said.insert(2, listed)
     assert read([ping]) == [True] * 4, "what the lesson does not ask for is no step of it"
+
+
+@pytest.mark.parametrize("suffix", [".md", ".ja.md"])
+def test_the_manual_lists_every_lesson_in_the_order_to_take_them(suffix: str) -> None:
+    """And every key of a step and of a condition is in the reference."""
+    text = Path(f"docs/how-to/use-lessons{suffix}").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `([\w-]+)` \|", text, re.MULTILINE) == NAMES
+    reference = Path("docs/reference/lesson.md").read_text(encoding="utf-8")
+    keys = set(re.findall(r"^\| `(\w+)` \|", reference, re.MULTILINE))
+    assert keys == LESSON_KEYS | STEP_KEYS | PASS_KEYS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_lesson_says_of_the_protocol_has_its_source_beside_it(name: str) -> None:
+    """An address of the specification in its version, in a comment of its file."""
+    (file,) = (one for one in lesson_files() if name_of(one) == name)
+    lesson_steps = find_lesson(name)("en")
+    first = lesson_steps.steps[0].params or {}
+    version = lesson_steps.meta.get(META_VERSION) or first["protocolVersion"]
+    pages = re.findall(r"^# .*specification/([\d-]+)/", file.read_text("utf-8"), re.MULTILINE)
+    assert set(pages) == {version}

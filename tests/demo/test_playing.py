@@ -282,7 +282,8 @@ def test_a_call_that_http_brings_no_answer_to_does_not_pass_and_the_lesson_goes_
         if request["method"] == "resources/list":
             return [CallError("cut", url="http://127.0.0.1:1/mcp", method="resources/list")]
         shown = {"ttlMs": 0, "cacheScope": "private", "capabilities": {}}
-        result = {"resultType": "complete", "supportedVersions": ["2026-07-28"], **shown}
+        offered = {"supportedVersions": ["2026-07-28"], "instructions": "Ask me."}
+        result = {"resultType": "complete", **offered, **shown}
         return [json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode()]
 
     server, screen = Server(tmp_path, answer), Screen("humanmcp", by_hand=False)

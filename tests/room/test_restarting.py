@@ -135,7 +135,7 @@ def test_who_had_finished_has_finished_in_the_first_page_after_a_restart(tmp_pat
     with Rooming(home, "--lesson", "first-answer") as room:
         learners, teacher = [room.learner(f"L{number}") for number in range(3)], room.teacher()
         for one in learners:
-            one.answer_as_offered("initialize")
+            one.introduce()
         for one in learners[:2]:
             one.answer_as_offered("ping")
         until(lambda: "Finished: 2" in teacher.get("/room").text, "two at the end")

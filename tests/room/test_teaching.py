@@ -180,9 +180,7 @@ def test_a_step_that_the_teacher_opens_is_nobodys_pass_and_pulls_nobody_back(
     ahead, behind, teacher = room.learner("Ahead"), room.learner("Behind"), room.teacher()
     for method in ("initialize", "tools/list"):
         ahead.answer_as_offered(method)
-    for _ in range(3):
-        asked = ahead.question("tools/call")
-        ahead.answer_to_the_end(asked, "sunny", "text")
+    ahead.answer_calls("sunny")
     session = behind.question("initialize")["session"]
     until(lambda: "Finished: 1" in teacher.get("/room").text, "the end of one")
     teacher.order(act="step", step=4)
@@ -196,7 +194,7 @@ def test_a_step_that_the_teacher_opens_is_nobodys_pass_and_pulls_nobody_back(
     assert [rows["Ahead"][one] for one in ("step", "passed", "tries")] == ["5", "5", "5"]
     assert [rows["Behind"][one] for one in ("step", "passed", "tries")] == ["4", "0", "0"]
     assert [rows["Ahead"][f"tries at step {one}"] for one in range(1, 6)] == ["1"] * 5
-    behind.answer(call, "rain", "text")
+    behind.answer(call, "rain", "tool error")
     until(lambda: table_of(teacher)["Behind"]["passed"] == "1", "the pass of step 4")
     assert "The teacher opened" not in behind.get("/").text
 
@@ -382,8 +380,8 @@ def test_who_has_finished_takes_the_next_lesson_and_the_table_has_both(tmp_path:
     """Each lesson has a line; the teacher's next lesson brings everybody together again."""
     with Rooming(tmp_path / "home", "--lesson", "first-answer") as room:
         learner, teacher = room.learner("Ann"), room.teacher()
-        for method in ("initialize", "ping"):
-            learner.answer_as_offered(method)
+        learner.introduce()
+        learner.answer_as_offered("ping")
         offered = until(lambda: re.search("Next lesson: [^<]+", learner.get("/").text), "the end")
         assert offered[0] == "Next lesson: A tool that the model chooses"
         learner.submit("/own", act="lesson", lesson="picked-tool")
@@ -499,7 +497,7 @@ def test_a_name_is_hidden_in_what_learners_wrote_and_nowhere_else(room: Rooming,
     assert ("ANNABEL, A & B" in words_of(guest.get("/wall").text)) is (show == "answer")
 
 
-LESSON = Path("samples/lessons/1-first-answer.toml")
+LESSON = Path("samples/lessons/01-first-answer.toml")
 
 
 def test_a_lesson_is_added_while_the_room_runs_and_a_wrong_one_says_what_is_wrong(
@@ -507,7 +505,7 @@ def test_a_lesson_is_added_while_the_room_runs_and_a_wrong_one_says_what_is_wron
 ) -> None:
     """It is there after a restart, too."""
     text = LESSON.read_text("utf-8").replace("Your first answer", "Lunch")
-    http = Path("samples/lessons/9-over-http.toml").read_text("utf-8")
+    http = Path("samples/lessons/14-over-http.toml").read_text("utf-8")
     with Rooming(tmp_path / "home") as room:
         learner, teacher = room.learner("Ann"), room.teacher()
         learner.question()
@@ -542,8 +540,8 @@ def test_a_lesson_that_was_played_stays_as_it_is_when_its_file_is_replaced(
     file.write_text(text, encoding="utf-8")
     with Rooming(tmp_path / "home", "--lesson", str(file)) as room:
         learner, teacher = room.learner("Ann"), room.teacher()
-        for method in ("initialize", "ping"):
-            learner.answer_as_offered(method)
+        learner.introduce()
+        learner.answer_as_offered("ping")
         until(lambda: table_of(teacher)["Ann"]["passed"] == "2", "its end")
         shorter = text[: text.rindex("[[steps]]")]
         file.write_text(shorter, encoding="utf-8")
@@ -627,7 +625,7 @@ def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -
         assert "Your first answer" in teacher.get("/room").text
         asked = ann.question("initialize")
         page = ann.get(f"/m/{asked['session']}/{asked['number']}").text
-        assert "Answer with your name and version, and declare the capability tools." in page
+        assert "Answer with a name of your own, and declare the capability tools." in page
         assert "<summary>Hint</summary>" in page
         ann.answer_as_offered("initialize")
         ann.question("ping")

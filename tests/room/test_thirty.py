@@ -30,9 +30,7 @@ def lesson(room: Rooming, name: str) -> Visitor:
     learner = room.learner(name)
     learner.answer_as_offered("initialize")
     learner.answer_as_offered("tools/list")
-    for _ in range(3):
-        asked = learner.question("tools/call")
-        learner.answer_to_the_end(asked, f"sunny, says {name}", "text")
+    learner.answer_calls(f"sunny, says {name}")
     return learner
 
 

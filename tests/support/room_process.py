@@ -191,6 +191,18 @@ class Visitor:
         self.answer_to_the_end(asked, self.get(path).json["document"])
         return asked
 
+    def introduce(self, name: str = "Ann's server") -> None:
+        """Answer `initialize` with a name of one's own."""
+        asked = self.question("initialize")
+        path = f"/api/exchanges/{asked['session']}/{asked['number']}"
+        offered = str(self.get(path).json["document"])
+        self.answer_to_the_end(asked, offered.replace('"humanmcp"', json.dumps(name)))
+
+    def answer_calls(self, text: str) -> None:
+        """Answer the calls of the weather: one is answered, one refused, one names its id."""
+        for form, words in (("text", text), ("tool error", text), ("text", f"{text}, id 5")):
+            self.answer_to_the_end(self.question("tools/call"), words, form)
+
     def answer_to_the_end(self, asked: Mapping[str, Any], text: str, form: str = "message") -> None:
         """Send an answer, and wait until it is out: with a whole class that may take a while."""
         page = self.answer(asked, text, form)
