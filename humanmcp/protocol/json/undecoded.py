@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.json.jsonrpc import STRING, TOKEN, skip_space
+from humanmcp.protocol.json.jsonrpc import STRING, TOKEN, outside_strings, skip_space
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -31,8 +32,8 @@ def has_many_values(text: str, most: int = MOST_VALUES) -> bool:
     """Return True for JSON with more values than are decoded at once."""
     if len(text) <= most or _values(text) <= most:
         return False
-    strings = text.replace("\\\\", "").replace('\\"', "").split('"', 4 * most + 1)
-    return len(strings) > 4 * most or _values("".join(strings[::2])) > most
+    counts = map(_values, outside_strings(text))
+    return any(count > most for count in accumulate(counts))
 
 
 def _values(text: str) -> int:

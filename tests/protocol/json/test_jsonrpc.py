@@ -760,3 +760,13 @@ def test_a_message_is_large_from_one_more_on() -> None:
 def test_the_beginning_of_a_line_may_show_nothing(first: str) -> None:
     """Neither an id nor a method."""
     assert undecoded.at_the_ends(first.encode(), b"") == {}
+
+
+@given(st.text(alphabet='{}[]," \\a', max_size=60), st.integers(1, 9))
+def test_a_text_is_the_same_in_pieces(text: str, size: int) -> None:
+    """Wherever a piece ends: within a string, or before what a backslash escapes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonrpc, "_PIECE", size)
+        pieces = list(jsonrpc.outside_strings(text))
+    assert "".join(pieces) == "".join(jsonrpc.outside_strings(text))
+    assert len(pieces) >= len(text) // (size + text.count("\\"))
