@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MOST_LINES: Final = 15
 MOST_COMPARED: Final = 3000
 """The maximum number of words and signs of a text that is compared."""
+_QUOTE: Final = re.compile(r'\\.|"')
 _WORD: Final = re.compile(r"\w+|\s|[^\w\s]")
 
 
@@ -22,7 +23,8 @@ def laid_out(text: str) -> str:
     """Return a JSON text over several lines; as it is where that would change more than space."""
     lines = pretty(text)
     is_json = text.lstrip()[:1] in {"{", "["}  # of words, the spaces count
-    return lines if is_json and _packed(lines) == _packed(text) else text
+    is_torn = _QUOTE.findall(text).count('"') % 2  # what follows is part of a text
+    return lines if is_json and not is_torn and _packed(lines) == _packed(text) else text
 
 
 def _packed(text: str) -> str:

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import mistakes, service
 from humanmcp.answering.schema import diagnostic_shapes
+from humanmcp.common import qr_code
 from humanmcp.desk.context import page, page_router
 from humanmcp.desk.guard import cookie_of
 from humanmcp.desk.login import login_of, login_path_of, parts_of
@@ -192,6 +193,7 @@ def _overview(
         mistakes=classroom.misconceptions(),
         code=spaced(classroom.record.code),
         link=classroom.url.removeprefix("http://"),
+        qr=qr_code.svg(classroom.joining_link) if classroom.is_reachable else "",
         doors=[one.value for one in DoorState],
     )
 

@@ -60,6 +60,7 @@ def wall(request: Request) -> HTMLResponse:
             values |= {"what": "code", "people": [_arrival(one) for one in classroom.seats]}
     values |= {
         "link": classroom.url.removeprefix("http://"),
+        "address": classroom.url,
         "code": "" if classroom.state is DoorState.LOCKED else spaced(classroom.record.code),
         "qr": qr_code.svg(classroom.joining_link) if classroom.is_reachable else "",
     }

@@ -141,6 +141,33 @@ def test_the_example_of_every_mistake_fits_on_the_projector(
         assert box["y"] + box["height"] <= 720, (code, rows[code], box)
 
 
+def test_on_a_phone_the_teacher_sees_the_people_first(
+    room: Rooming, open_page: Callable[..., Page]
+) -> None:
+    """The rest is behind one button. A hand is first in its row, and a seat's panel is in sight."""
+    room.learner("Ann")
+    room.learner("Ben").submit("/own", act="raise")
+    page = open_page(room.teacher_link, **PHONE)
+    expect(page.locator(".seat")).to_have_count(2)
+    controls = page.locator(".controls > summary")
+    expect(controls).to_be_in_viewport(ratio=1)
+    assert not page.locator("#pace button").first.is_visible()
+    controls.tap()
+    expect(page.locator("#pace button").first).to_be_visible()
+    hand = page.locator(".seat", has_text="Ben").locator(".state > *").first
+    expect(hand).to_contain_text("Hand raised")
+    controls.tap()
+    page.locator(".seat .acts").first.tap()
+    expect(page.locator("#chosen")).to_be_in_viewport()
+    expect(page.locator(".seat.chosen")).to_have_count(1)
+    page.goto(room.wall_link)
+    page.wait_for_url(lambda url: "/s/" not in url)
+    said = page.locator(".joining").inner_text()
+    assert re.sub(r"\s+", " ", said).startswith(
+        f"1 Open http://127.0.0.1:{room.port} 2 Type the code"
+    )
+
+
 def test_when_the_room_is_gone_no_page_of_it_counts_on(
     room: Rooming, open_page: Callable[..., Page]
 ) -> None:
