@@ -211,8 +211,12 @@ class ApprovalError(StopError):
     status = USAGE_ERROR
 
 
-def allow(opened: OpenExchange, approval: Approval, *, seen: bool, shown: str = "") -> Reply:
+def allow(
+    opened: OpenExchange, approval: Approval, *, seen: bool, shown: str = "", note: str = ""
+) -> Reply:
     """Return the reply that allows the input unchanged. With `seen` all of it was shown.
+
+    The agent reads the note once the tool has run.
 
     Raises:
         ApprovalError: it cannot be allowed, or was not shown completely.
@@ -221,7 +225,12 @@ def allow(opened: OpenExchange, approval: Approval, *, seen: bool, shown: str = 
         return release(opened, seen=seen, shown=shown)
     _may_be_allowed(approval)
     must_be_seen(approval, seen=seen)
-    return _decision(opened, approvals.allowed(approval), shown)
+    text = approvals.allowed(approval)
+    if note.strip():
+        if opened.prompt is None or not opened.prompt.takes_note:
+            raise ApprovalError("no note")
+        text = approvals.with_members(text, {"note": as_json(note.strip())})
+    return _decision(opened, text, shown)
 
 
 def _decision(opened: OpenExchange, text: str, shown: str) -> Reply:

@@ -51,6 +51,9 @@ if TYPE_CHECKING:
 GIST: Final = 160
 """Characters of a message that a row of a list shows."""
 
+LINE_BREAK: Final = " ⏎ "
+"""A line break of a command or a plan, in a row."""
+
 FIRST_ITEMS: Final = 3
 """Items of a list of plain values that a row shows."""
 
@@ -193,6 +196,7 @@ def _of_tool(tool: str, given: dict[str, Any], name: str = "") -> Summary:
         return Summary(name, words, "answer")
     kind = approvals.kind_of_input(given, tool)
     words = text_at(given, _SUBJECT[kind])[:GIST] if kind in _SUBJECT else ""
+    words = words.strip().replace("\r\n", "\n").replace("\n", LINE_BREAK)
     return Summary(name, one_line(words, GIST) or gist(given), kind, one_line(tool, 80))
 
 

@@ -133,6 +133,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--change", to=ways, metavar="FILE")
     flag("--allow-like", to=ways, metavar="NUMBER")
     flag("--answers", to=ways, nargs="+", metavar="ANSWER")
+    flag("--note", default="", metavar="TEXT")
     flag("--digest", default="", metavar="DIGEST")
     flag("--image", action="append", default=[], metavar="FILE")
     flag("--file", action="append", default=[], metavar="FILE")

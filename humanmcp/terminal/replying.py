@@ -288,7 +288,8 @@ def decide(answering: Answering, arguments: argparse.Namespace) -> int:
     if arguments.answers is not None:
         answers = approvals.typed_answers(approval.questions, arguments.answers)
         return _send(answering, approvals.answer(opened, answers, shown=shown))
-    reply = approvals.allow(opened, approval, seen=bool(arguments.digest), shown=shown)
+    seen, note = bool(arguments.digest), arguments.note
+    reply = approvals.allow(opened, approval, seen=seen, shown=shown, note=note)
     return _send(answering, reply, arguments.allow_like)
 
 

@@ -6,7 +6,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ import pytest
 from humanmcp.answering import approvals, service
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.standing import Standing, prospects
+from humanmcp.desk.inbox.approval_view import note_told
 from humanmcp.inbox.contract import Item, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -405,3 +406,81 @@ def test_an_agent_that_is_gone_was_not_told(agent: Agent) -> None:
     result = send(opened, allow(opened))
     process.wait(timeout=PATIENCE)
     assert result.outcome is not service.Outcome.SENT
+
+
+def ran(agent: Agent, sent: Mapping[str, object], event: str = "PostToolUse") -> Any:  # noqa: ANN401 - any JSON value
+    """Tell that a tool has run, or that a turn has ended. Return what the agent is told."""
+    with agent.asks({**sent, "hook_event_name": event}) as over:
+        return said(over)
+
+
+def test_a_note_goes_to_the_agent_once_with_the_result_of_that_very_call(agent: Agent) -> None:
+    """Word for word; until then it is not delivered, and for another call it is not said."""
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        assert opened.asked is not None
+        reply = approvals.allow(
+            opened, opened.asked, seen=True, shown=opened.asked.digest, note=WORDS
+        )
+        send(opened, reply)
+        assert behavior(said(hook)) == "allow"
+    assert note_told(agent.inbox.item(opened.key)) == (WORDS, "unread")
+    assert ran(agent, {**CLAUDE, "tool_input": {"command": "ls"}}) is None
+    assert ran(agent, CLAUDE) == {
+        "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": WORDS}
+    }
+    assert note_told(agent.inbox.item(opened.key)) == (WORDS, "read")
+    assert ran(agent, CLAUDE) is None
+
+
+def test_an_agent_that_reads_no_note_gets_none(agent: Agent) -> None:
+    """Nothing is sent with one."""
+    with agent.asks(QWEN) as hook:
+        opened = agent.card()
+        assert opened.asked is not None
+        with pytest.raises(approvals.ApprovalError):
+            approvals.allow(opened, opened.asked, seen=True, note=WORDS)
+        send(opened, approvals.deny(opened, ""))
+        said(hook)
+
+
+def test_a_question_that_was_answered_at_the_keyboard_takes_its_card_away(agent: Agent) -> None:
+    """What has run holds the answers, which the prompt had not."""
+    questions = [{"question": "Which way?", "options": [{"label": "one"}]}]
+    sent = {**CLAUDE, "tool_name": "AskUserQuestion", "tool_input": {"questions": questions}}
+    answered = {"questions": questions, "answers": {"Which way?": "one"}, "annotations": {}}
+    with agent.asks(sent) as hook:
+        opened = agent.card()
+        ran(agent, {**sent, "tool_input": answered})
+        assert said(hook) is None
+    assert open_exchange_of(agent.inbox, opened.key).standing is Standing.KEYBOARD
+
+
+def test_a_tool_that_runs_although_it_was_denied_is_told_and_recorded(agent: Agent) -> None:
+    """Its own dialog was open as well, and somebody was faster there."""
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        send(opened, approvals.deny(opened, WORDS))
+        assert behavior(said(hook)) == "deny"
+    assert open_exchange_of(agent.inbox, opened.key).standing is Standing.DENIAL_SENT
+    ran(agent, CLAUDE)
+    assert open_exchange_of(agent.inbox, opened.key).standing is Standing.RAN
+    frames = agent.inbox.frames(opened.key.session)
+    actions = [json.loads(frame.decision)["action"] for frame in frames if frame.decision]
+    assert actions == ["deny", "ran"]
+
+
+def test_what_came_and_what_went_is_recorded_byte_for_byte(agent: Agent) -> None:
+    """No message that nobody sent is beside it."""
+    raw = (
+        b'{ "session_id":"s",\n "hook_event_name":"BeforeTool", "tool_name":"x","tool_input":{}}\n'
+    )
+    with agent.asks(raw, "--host", "gemini-cli") as hook:
+        opened = agent.card()
+        send(opened, approvals.deny(opened, WORDS))
+        out, _ = hook.communicate(timeout=PATIENCE)
+    frames = [*agent.inbox.frames(opened.key.session)]
+    assert [(one.direction.value, one.raw) for one in frames] == [
+        ("in", raw),
+        ("out", out.removesuffix(b"\n")),
+    ]

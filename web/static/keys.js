@@ -107,7 +107,7 @@ function isOption(target) {
 function inField(target) {
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || target.shadowRoot !== null
-    || target.matches("input:not([type=checkbox]), textarea, select, summary, [role=tab], [type=radio]");
+    || target.matches("input:not([type=checkbox]), textarea, select, [role=tab], [type=radio]");
 }
 
 /** @param {number} step */

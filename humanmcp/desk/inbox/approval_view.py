@@ -12,6 +12,7 @@ from humanmcp.answering.approvals import (
     pattern_in_words,
     patterns_of,
 )
+from humanmcp.answering.guests import RAN, decision_of
 from humanmcp.inbox.contract import Action, Reply
 from humanmcp.locales import say
 from humanmcp.protocol.json.tree import pretty
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.answering.open_exchange import OpenExchange
+    from humanmcp.inbox.contract import Item
     from humanmcp.protocol.conversation.approvals import Approval
     from humanmcp.protocol.conversation.questions import AskedQuestion
 
@@ -63,8 +65,19 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> dict[str, Any] | None
         "likes": [pattern_in_words(one) for one in patterns_of(opened)],
         "allowed": [(str(one), pattern_in_words(one)) for one in allowed_patterns(opened)],
         "questions": question_views(approval.questions),
+        "takes_note": opened.prompt is not None and opened.prompt.takes_note,
+        "note": note_told(opened.item),
         "can_hand_back": approvals.can_hand_back(opened),
     }
+
+
+def note_told(item: Item) -> tuple[str, str]:
+    """Return what a person said to the agent beside an *allow*, and whether it has read that."""
+    decided = decision_of(item)
+    if decided is None or not decided.note:
+        return "", ""
+    is_read = item.answer is not None and item.answer.became == RAN
+    return decided.note, "read" if is_read else "unread"
 
 
 def question_views(questions: tuple[AskedQuestion, ...]) -> list[dict[str, Any]]:
@@ -106,7 +119,8 @@ def chosen_reply(opened: OpenExchange, values: Mapping[str, str]) -> Reply:
             answers = approvals.chosen_answers(approval.questions, values)
             return approvals.answer(opened, answers, shown=shown)
         case _:
-            return approvals.allow(opened, approval, seen=seen, shown=shown)
+            note = values.get("note", "")
+            return approvals.allow(opened, approval, seen=seen, shown=shown, note=note)
 
 
 def _typed(approval: Approval, values: Mapping[str, str]) -> str:

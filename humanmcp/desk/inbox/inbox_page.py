@@ -24,7 +24,7 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
 from humanmcp.answering.schema import TypedDict, diagnostic_shapes, filled
 from humanmcp.answering.service import OrderError, Outcome, Task
-from humanmcp.answering.standing import Urgency, prospects
+from humanmcp.answering.standing import Urgency, prospects, standing_of
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import AT_DESK, Lesson, lesson_of, lesson_of_client
 from humanmcp.demo.steps import HOST
@@ -62,7 +62,17 @@ from humanmcp.desk.routing import FormValues
 from humanmcp.desk.send import request_form
 from humanmcp.desk.server.server_definition import LISTS
 from humanmcp.desk.settings.settings_page import shown_snippets
-from humanmcp.inbox.contract import Action, Draft, Item, Key, Order, Reply, UnknownItemError
+from humanmcp.inbox.contract import (
+    Action,
+    Draft,
+    Item,
+    Key,
+    Life,
+    Order,
+    Purpose,
+    Reply,
+    UnknownItemError,
+)
 from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.locales import UnknownSentenceError, describe, say, spoken_language
 from humanmcp.protocol.conversation import timeouts
@@ -225,6 +235,9 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
         "line": item.answer.line,
         "became": _became(desk, item),
         "decided": _decided(desk, item),
+        "standing": "" if item.purpose is not Purpose.PROMPT else standing_of(item, Life.OPEN),
+        "by": summary.answered_by(item),
+        "after": seconds_of(item.answer.at) - seconds_of(item.arrived),
         "gist": summary.summary_of_item(item).gist,
         "twins": service.ended_twins(desk.inbox, item),
     }

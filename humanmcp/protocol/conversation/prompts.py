@@ -181,6 +181,15 @@ class AgentPrompt(NamedTuple):
         return "deny" if self.event.lost is Lost.DENY else "ask"
 
     @property
+    def takes_note(self) -> bool:
+        """The agent reads what a person says to it beside an *allow*, once the tool has run.
+
+        Measured with Claude Code 2.1.332: `additionalContext` of its hook PostToolUse.
+        """
+        is_claude = self.host == _CLAUDE and self.name == "PermissionRequest"
+        return is_claude and not self.problem and self.tool not in QUESTION_TOOLS
+
+    @property
     def is_beside(self) -> bool:
         """The agent's own dialog is open as well: whoever answers first decides.
 

@@ -73,10 +73,10 @@ def test_a_long_input_is_allowed_only_by_the_page_that_showed_it_whole(
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"act": "allow"}, "Allowed."),
-        ({"act": "deny", "reason": "not today"}, "Denied."),
-        ({"act": "change json", "json": '{"command": "ls"}'}, "Allowed with your change."),
-        ({"act": "hand back"}, "Left to the agent."),
+        ({"act": "allow"}, "Allowed by you"),
+        ({"act": "deny", "reason": "not today"}, "Denial sent by you"),
+        ({"act": "change json", "json": '{"command": "ls"}'}, "Allowed with a change by you"),
+        ({"act": "hand back"}, "Left to the agent’s own dialog by you"),  # noqa: RUF001 - as the page has it
     ],
 )
 def test_the_next_page_says_what_became_of_the_prompt(
