@@ -95,7 +95,7 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
     parse_book(text, Path(arguments.output or BOOK_NAME))
     for one in book.left_out:
         to_stderr(say(SECTION, f"left out {one.why}", method=one.method, name=one.name))
-    if arguments.output:
+    if arguments.output not in ("", "-"):
         _write(Path(arguments.output).expanduser(), text)
     else:
         raw_to_stdout(text.removesuffix("\n"))

@@ -75,6 +75,9 @@ def test_a_recording_becomes_a_book_that_says_the_same(
     other = tmp_path / "other.toml"
     assert main(["book", "--from", "-o", str(other), str(transcript)]) == 0
     assert other.read_bytes() == book.read_bytes()
+    capsys.readouterr()
+    assert main(["book", "--from", str(transcript), "-o", "-"]) == 0
+    assert capsys.readouterr().out == book.read_text(encoding="utf-8")
     assert list(said(tmp_path / "two", book)) == first
 
 

@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     text = written(form, recording, options)
     if not text.strip():
         to_stderr(say("export", "empty", what=recording.name, format=arguments.format))
-    if not arguments.output:
+    if arguments.output in (None, "", "-"):
         raw_to_stdout(_shown(text.removesuffix("\n"), form))
     else:
         _deliver(text, arguments.output)

@@ -134,6 +134,9 @@ def _batches(number: int) -> Iterator[list[bytes]]:
         yield [rest]
 
 
+_LINE_MEMBERS: Final = ("text", "method", "protocol_version", "request", "form", "id")
+
+
 def _answered(line: bytes, arguments: argparse.Namespace) -> str:
     """Judge one line of `--lines`. Whatever it is, the answer is one line of JSON."""
     record: Any = None
@@ -157,7 +160,7 @@ def _answered(line: bytes, arguments: argparse.Namespace) -> str:
 
 def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: ANN401 - any JSON value
     """Return True for a request or notification, if the caller did not say what it is."""
-    if not isinstance(record, dict) or record.keys() & {"method", "request", "form", "id"}:
+    if not isinstance(record, dict) or record.keys() - {"text", "protocol_version"}:
         return False
     text, said = record.get("text"), record.get("protocol_version", "")
     if arguments.method or not isinstance(text, str) or said not in ("", *versions.ALL):
@@ -168,6 +171,9 @@ def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: AN
 def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa: ANN401 - any JSON value
     if not isinstance(record, dict):
         raise stopped(SECTION, "line no object", got=jsonrpc.json_type(record))
+    for name in record.keys() - _LINE_MEMBERS:
+        known = ", ".join(_LINE_MEMBERS)
+        raise stopped(SECTION, "line unknown", got=one_line(name, _WORDS), known=known)
     for name in ("text", "method", "protocol_version", "form"):
         if not isinstance(record.get(name, ""), str):
             raise stopped(SECTION, "line member", got=name)

@@ -622,6 +622,10 @@ def test_a_new_export_can_be_read_by_whom_the_umask_lets_and_a_device_is_written
     finally:
         os.umask(before)
     assert stat.S_IMODE(output.stat().st_mode) == 0o640
-    command = [sys.executable, "-m", "humanmcp", "export", str(log), "-o", "/dev/stdout"]
-    ran = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=True)
-    assert ran.stdout == output.read_bytes()
+    for device in ("/dev/stdout", "-"):
+        command = [sys.executable, "-m", "humanmcp", "export", str(log), "-o", device]
+        ran = subprocess.run(
+            command, capture_output=True, timeout=PATIENCE, check=True, cwd=tmp_path
+        )
+        assert ran.stdout == output.read_bytes()
+    assert not (tmp_path / "-").exists()

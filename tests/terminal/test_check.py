@@ -219,6 +219,7 @@ def test_lines_gives_one_answer_a_line_in_order() -> None:
         b'"text"',
         {},
         {"text": 5},
+        {"text": "{}", "revision": "2024-11-05"},
         {"text": "{}", "method": 5},
         {"text": "{}", "protocol_version": "2099-01-01"},
         {"text": "{}", "form": "poem"},
@@ -238,6 +239,13 @@ def test_a_line_that_is_no_case_gets_an_error_of_its_own(line: object) -> None:
     assert between["sendable"] is False
     assert between["problems"][0]["level"] == "error"
     assert between["problems"][0]["message"]
+
+
+def test_a_member_that_is_not_known_is_named() -> None:
+    """It would not count, and the text be judged by another version."""
+    (told,) = lines({"text": GOOD, "revision": "2024-11-05"})
+    assert "revision" in told["problems"][0]["message"]
+    assert "protocol_version" in told["problems"][0]["message"]
 
 
 def test_a_request_and_a_form_may_come_with_each_line() -> None:
