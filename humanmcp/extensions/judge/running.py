@@ -53,6 +53,7 @@ _MARK: Final = "HUMANMCP_JUDGED"
 _KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
 _LOOK_EVERY: Final = 0.05
 _LOOKS_TO_WEIGH: Final = 20
+_LOOKS_TO_NOTE: Final = 4
 _LAST_WORDS: Final = 1.0  # seconds that the pipes and servers of an ended client may stay
 
 
@@ -253,7 +254,8 @@ def _watch(
     """Return when it has ended; end it when its seconds are over, or when it takes too much."""
     started = time.time()
     for look in itertools.count(1):
-        program.note_below()
+        if look % _LOOKS_TO_NOTE == 1:
+            program.note_below()
         if program.has_ended(run, _LOOK_EVERY):
             return
         if run.odd_at is None:  # afterwards, a flood would be read again at each look

@@ -84,6 +84,8 @@ DELIBERATE: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "StringField.maxLength minimum: theirs None, ours 0": (_BOTH, _LENGTH),
     "StringField.minLength minimum: theirs None, ours 0": (_BOTH, _LENGTH),
     "NoticeMeta: theirs -, ours io.modelcontextprotocol/related-task": ((R2025_11,), _IN_META),
+    "NoticeMeta: theirs -, ours traceparent": ((R2026_07,), _IN_META),
+    "RequestMeta: theirs -, ours traceparent": ((R2026_07,), _IN_META),
     "ResultMeta: theirs -, ours io.modelcontextprotocol/related-task": ((R2025_11,), _IN_META),
     "ResultMeta: theirs -, ours io.modelcontextprotocol/subscriptionId": ((R2026_07,), _IN_META),
     "SubscriptionFilter: theirs -, ours taskIds": ((R2026_07,), "of the extension for tasks"),

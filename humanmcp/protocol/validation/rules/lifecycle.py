@@ -15,6 +15,7 @@ from humanmcp.protocol.diagnostics.problem import (
     shown,
 )
 from humanmcp.protocol.json.jsonrpc import as_json
+from humanmcp.protocol.json.spelling import meant_by
 from humanmcp.protocol.json.tree import array_at, follow, object_at
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.objects import SHAPES
@@ -40,7 +41,7 @@ def agreed_version(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     typed = answer.value.get("protocolVersion")
     wanted = answer.exchange.request.params.get("protocolVersion")
     at, speaks = answer.at("protocolVersion"), wanted in versions.HANDSHAKE
-    if speaks and "protocolVersion" not in answer.value:
+    if speaks and typed is None and meant_by("protocolVersion", answer.value) is None:
         example = as_json(wanted)
         fix, where = insert(at, wanted), name_of(answer.path)
         yield kinds.missing_member(
