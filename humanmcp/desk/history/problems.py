@@ -10,6 +10,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering.alone import is_error, judge_foreign, told
@@ -17,11 +18,10 @@ from humanmcp.inbox.contract import Role
 from humanmcp.protocol.validation.whole_conversation import RecordingJudge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from humanmcp.desk.board import SessionView
     from humanmcp.inbox.contract import DeskInbox
-    from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.validation.whole_conversation import Judged
 
 MOST_CHECKED: Final = 5000
@@ -57,28 +57,43 @@ class _CheckedSession:
         self._found: list[Judged] = []
         self._lines: set[int] = set()
         self._last = self._taken = 0
+        self._rest: Iterator[Judged] | None = None
+        """What is left to check of a recording from elsewhere, which gets no more lines."""
+        self._is_cut = False
 
     def go_on(self, inbox: DeskInbox, view: SessionView, until: float) -> Checked:
-        """Check the lines that are new, until a time of the monotonic clock."""
-        is_foreign = view.facts.role is Role.READER  # it has no new lines
-        is_cut = is_late = False
-        fresh: list[Frame] = []
-        for frame in inbox.frames(view.facts.name, self._last):
-            is_cut, is_late = self._taken == MOST_CHECKED, time.monotonic() > until
-            if is_cut or (is_late and not is_foreign):
-                break
-            self._last, self._taken = frame.seq, self._taken + 1
-            if is_foreign:
-                fresh.append(frame)
-            else:
-                self._keep(self._judge.feed(frame.seq, frame))
-        is_whole = is_foreign or not is_late
-        is_over = is_whole and not (is_cut or view.facts.is_open)
-        if fresh:
-            self._keep(judge_foreign(fresh, goes_on=not is_over))
-        left = self._judge.end() if is_over and not is_foreign else ()
+        """Check the lines that are new, at least one, until a time of the monotonic clock."""
+        left: tuple[Judged, ...] = ()
+        if view.facts.role is Role.READER:
+            is_whole = self._foreign(inbox, view, until)
+        else:
+            is_whole = self._own(inbox, view, until)
+            is_over = is_whole and not (self._is_cut or view.facts.is_open)
+            left = self._judge.end() if is_over else ()
         wrong = tuple(told((*self._found, *left)))
-        return Checked(wrong, len(self._lines), is_cut, is_whole)
+        return Checked(wrong, len(self._lines), self._is_cut, is_whole)
+
+    def _own(self, inbox: DeskInbox, view: SessionView, until: float) -> bool:
+        """Return True if no line is left."""
+        for at, frame in enumerate(inbox.frames(view.facts.name, self._last)):
+            self._is_cut = self._taken == MOST_CHECKED
+            if self._is_cut or (at and time.monotonic() > until):
+                return self._is_cut
+            self._last, self._taken = frame.seq, self._taken + 1
+            self._keep(self._judge.feed(frame.seq, frame))
+        return True
+
+    def _foreign(self, inbox: DeskInbox, view: SessionView, until: float) -> bool:
+        """Return True if no message is left."""
+        if self._rest is None:
+            frames = list(islice(inbox.frames(view.facts.name), MOST_CHECKED + 1))
+            self._is_cut = len(frames) > MOST_CHECKED
+            self._rest = judge_foreign(frames[:MOST_CHECKED], goes_on=self._is_cut)
+        for one in self._rest:
+            self._keep((one,))
+            if time.monotonic() > until:
+                return False
+        return True
 
     def _keep(self, judged: Iterable[Judged]) -> None:
         for one in judged:

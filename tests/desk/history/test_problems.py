@@ -11,6 +11,12 @@ from typing import Any, Final
 
 import pytest
 
+from humanmcp.answering.summary import asker_of, badge_of
+from humanmcp.desk.board import SessionView
+from humanmcp.desk.history import problems
+from humanmcp.inbox.contract import Role, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from tests.browser.seats import INITIALIZE, call
 from tests.desk.history.test_opening import opened
 from tests.support.desk_process import Desking
@@ -126,3 +132,28 @@ def test_a_message_is_marked_while_its_session_goes_on(home: Path) -> None:
         host.say('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}')
         until(lambda: "tools/call" in desk.page("/history"), "the call")
         assert desk.page("/history").count("problem-mark") == 2
+
+
+@pytest.mark.parametrize("role", [Role.READER, Role.SERVER])
+def test_a_page_waits_no_longer_than_it_may_and_the_next_one_goes_on(
+    tmp_path: Path, role: Role
+) -> None:
+    """A file of many megabytes does not hold up the list; nothing is checked twice, or left out."""
+    inbox = FolderInbox(tmp_path / "home")
+    name = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00.000Z", role))
+    for seq, line in enumerate(FILES["several"].split("\n"), 1):
+        way = Direction.IN if '"method"' in line else Direction.OUT
+        number = 0 if role is Role.READER else seq
+        inbox.record(name, Frame(seq, "2026-11-20T18:00:00.000Z", way, line.encode(), number))
+    inbox.end(name)
+    facts = inbox.facts(name)
+    view = SessionView(facts, badge_of(facts), asker_of(facts))
+    whole = problems.SessionProblems().of(inbox, view)
+    assert whole.is_whole
+    assert whole.wrong
+    step_by_step = problems.SessionProblems()
+    seen: list[problems.Checked] = []
+    while not seen or not seen[-1].is_whole:
+        seen.append(step_by_step.of(inbox, view, seconds=0))
+    assert len(seen) > 3
+    assert seen[-1] == whole == step_by_step.of(inbox, view)
