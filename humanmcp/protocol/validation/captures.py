@@ -116,6 +116,7 @@ _EVENT: Final = re.compile(r"(?P<field>data|event|id|retry): ?(?P<text>.*)|:.*",
 _FENCE: Final = re.compile(r"\s*(?:```|~~~)", re.DOTALL)
 _COMMENT: Final = re.compile(r"\s*(?:#|//)")
 _INDENTED: Final = re.compile(r" {4}|\t")
+_LONGEST_TITLE: Final = 120
 _TITLE: Final = re.compile(
     r"\W*(?:\w+\W{1,3}){1,4}(?<=:)\W*"
     r"|\W*(?:#+|//|==|--|\*+)\W*(?:\w+\W*){1,3}"
@@ -146,7 +147,6 @@ _NARROWEST: Final = 40
 """The least width of a terminal whose lines are joined."""
 _MOST_CHANCE: Final = 3
 """So many lines have the full width of a terminal, and not by chance."""
-_LONGEST_TITLE: Final = 120
 _ENVELOPE: Final = re.compile(r'"jsonrpc"\s*:')
 
 
@@ -351,7 +351,7 @@ class _Capture:
                 break
             if not line.strip():
                 continue
-            if at == entry.line - 1 and _TITLE.fullmatch(line) and marks_of(line):
+            if at == entry.line - 1 and _is_title(line) and marks_of(line):
                 self._titles.add(at)
             above.append(line[:_LONGEST_TITLE])
         return entry._replace(above=tuple(f"{ABOVE}{shape_of(line)}" for line in above))
@@ -465,7 +465,7 @@ class _Capture:
             elif (brace := line.find("{")) > 0 and shape_of(line[:brace]) in contexts:
                 found = FoundMessage(0, 0, line[brace:], (shape_of(line[:brace]),))
                 yield _Entry(at, at, brace + 1, found, is_doubtful=True)
-            elif _TITLE.fullmatch(line) and (own := _OWN_ID.search(line)):
+            elif _is_title(line) and (own := _OWN_ID.search(line)):
                 asked = waiting.get(_decoded(own[1]))
                 if asked and asked.line < at and "method" in asked.found.head:
                     answer = f'{{"jsonrpc":"2.0","id":{own[1]},"result":{{}}}}'
@@ -563,6 +563,11 @@ _ENVELOPES: Final = frozenset({"jsonrpc", "id"})
 _OWN_ID: Final = re.compile(r"\s(\d+)\s*$")
 _BAD: Final = ("error", "fatal", "critical")
 _WAYS: Final = {"IN": Direction.IN, "OUT": Direction.OUT, "ERR": Direction.ERR}
+
+
+def _is_title(line: str) -> bool:
+    """Return True for a line that says what the next one is."""
+    return len(line) <= _LONGEST_TITLE and _TITLE.fullmatch(line) is not None
 
 
 def _head(line: str) -> re.Match[str] | None:

@@ -296,6 +296,8 @@ class MessageFinder:
         bare = text.strip(_SPACE)
         first = len(text) - len(text.lstrip(_SPACE))
         self._whole = first, first + len(bare)
+        self._mark = -1
+        """Where the mark is that was found last."""
         self._line = 0
         """Where the line begins that is searched."""
         self._tried = -1
@@ -372,6 +374,13 @@ class MessageFinder:
             parts.append(more[1])
             at = more.end()
         return at, "\n".join(parts)
+
+    def _next_mark(self, start: int) -> int:
+        """Return where the next mark is; no part of the text is searched twice."""
+        if self._mark < start:
+            match = _MARK.search(self._text, start)
+            self._mark = match.start() if match is not None else len(self._text) + _LONGEST_LITERAL
+        return self._mark
 
     def _has_mark(self, start: int, end: int) -> bool:
         return _MARK.search(self._text, start, end) is not None
@@ -553,7 +562,7 @@ class MessageFinder:
 
     def _literal(self, start: int) -> _Printed | None:
         """Read an object as a program prints it; JSON with a mistake stays as it is."""
-        if self._tries <= 0 or not self._has_mark(start, start + _LONGEST_LITERAL):
+        if self._tries <= 0 or self._next_mark(start) >= start + _LONGEST_LITERAL:
             return None
         window = self._text[start : start + _LONGEST_LITERAL]
         opens = window.index("(") if window[0] not in "[{" else 0

@@ -323,6 +323,8 @@ HOSTILE: Final = {
     "events": 'data: {"jsonrpc"\n',
     "numbers": "2026-11-20 10:00:00 1234567890 jsonrpc ",
     "arrows": "a -> b -> ",
+    "a line of slashes above a message": "/" * 9_999 + '\n{"jsonrpc":"2.0","id":1}\n',
+    "events in a text that a message began": '{"jsonrpc":"\n' + "event: x\ndata: {\n\n" * 900,
     "spaces": '{                "jsonrpc"  ',
     "brackets": "[x] [y] jsonrpc ",
     "members": '{"jsonrpc":"2.0","id":1}, ',
