@@ -26,7 +26,7 @@ LAYERS: Final = (
     ("protocol",),
     ("inbox",),
     ("answering", "http", "launch"),
-    ("demo", "export"),
+    ("api", "demo", "export"),
     ("server", "desk", "tap", "host", "terminal"),
     ("book", "hook", "play", "pytest", "room", "setup", "welcome"),
     ("cli",),

@@ -235,16 +235,11 @@ def read_recording(
 def _frames(
     lines: Iterable[CapturedLine], time: Callable[[str], str], *, placed: bool
 ) -> Iterator[Frame]:
-    """Return captured lines as frames; who said a line that does not say it follows from before."""
-    conversation = ConversationState()
-    for seq, line in enumerate(lines, 1):
-        direction = line.direction or speaker(conversation, line.raw)
+    """Return captured lines as frames."""
+    for seq, (line, direction) in enumerate(with_senders(lines), 1):
         if direction is Direction.NOTE or line.is_cut:
             yield Frame(seq, "", Direction.NOTE, b"", note=line.text)
             continue
-        for message in jsonrpc.items_in(line.raw):
-            if isinstance(message, Message) and direction in (Direction.IN, Direction.OUT):
-                conversation.observe(direction, message)
         at = ""
         with suppress(ValueError):  # in a notation that nobody knows
             at = time(line.at) if line.at else ""
@@ -252,6 +247,18 @@ def _frames(
         raw = jsonrpc.encoded(jsonrpc.compact(line.text)) if is_member else line.raw
         place = f"{PLACE}{line.number}:{line.column}" if placed else ""
         yield Frame(seq, at, direction, raw, note=place)
+
+
+def with_senders(lines: Iterable[CapturedLine]) -> Iterator[tuple[CapturedLine, Direction]]:
+    """Yield each line with its direction, which follows from those before where none is said."""
+    conversation = ConversationState()
+    for line in lines:
+        direction = line.direction or speaker(conversation, line.raw)
+        if direction in (Direction.IN, Direction.OUT) and not line.is_cut:
+            for message in jsonrpc.items_in(line.raw):
+                if isinstance(message, Message):
+                    conversation.observe(direction, message)
+        yield line, direction
 
 
 def speaker(conversation: ConversationState, raw: bytes) -> Direction:
