@@ -113,7 +113,7 @@ OURS = {
         "a",
     ),
     *("details", "summary", "div", "small", "span", "pre", "code"),
-    *("ul", "li", "label", "input", "svg", "rect", "text"),
+    *("ul", "li", "label", "input", "svg", "rect", "text", "g", "line"),
     *("table", "thead", "tbody", "tr", "th", "td"),
 }
 
