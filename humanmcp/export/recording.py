@@ -146,6 +146,8 @@ def no_messages(words: Sequence[CapturedLine], name: object) -> StopError:
     errors = [one for one in words if one.level == "error"]
     errors = errors or [one for one in words if one.level.startswith("warn")]
     said = " / ".join(dict.fromkeys(one_line(one.text.strip(), _WORDS) for one in errors))
+    if not words:  # the prompts of an agent
+        return stopped("other_file", "nothing recorded", name=name)
     is_json = words[0].text.lstrip("\ufeff \t")[:1] in ("{", "[")
     looks = "json" if is_json else "http" if words[0].level == "http" else "log"
     code = f"no messages, {looks}{' but' if said else ''}"

@@ -484,3 +484,13 @@ def test_what_came_and_what_went_is_recorded_byte_for_byte(agent: Agent) -> None
         ("in", raw),
         ("out", out.removesuffix(b"\n")),
     ]
+    file = agent.inbox.folder(opened.key.session) / "transcript.jsonl"
+    checked = subprocess.run(
+        [sys.executable, "-m", "humanmcp", "check", str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert "Traceback" not in checked.stderr
+    assert str(file) in checked.stderr  # there is no message of MCP in it
