@@ -174,19 +174,10 @@ READERS: Final[Mapping[str, Reader]] = {
 }
 
 
-NOT_YET: Final = {
-    ("a file of messages", "in a string"): "event: message\\n lines in a string",
-    ("a file of messages", "between messages"): "/*/*/* and ////// on a line between messages",
-}
-"""What still takes a square, and how it looks."""
-
 CASES: Final = [
     pytest.param(
         *(name, around),
         id=f"{name}-{around}",
-        marks=[pytest.mark.xfail(reason=why, run=False)]
-        if (why := NOT_YET.get((name, around)))
-        else [],
     )
     for name in READERS
     for around in AROUND

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import zipfile
 from fnmatch import fnmatch
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Final
 
 from editor.build import CannotBuildError, Npm, need_npm
 from humanmcp.desk.context import EDITOR
+from humanmcp.extensions import GROUP
 from humanmcp.locales import compiling
 from tools.install import install_packages
 
@@ -49,7 +51,7 @@ UNUSED: Final = (
 """What nothing here imports of the standard library."""
 LEFT_OUT: Final = (
     *("*.pyi", "py.typed", "*.md", "mypy.py", "__pycache__", "en", "ja", "compiled"),
-    *("host", "tap", "hook", "pytest.py", "doctor.py"),
+    *("host", "tap", "hook", "pytest.py", "doctor.py", "trial.py"),
     *("v1", "idna", "_trio.py", "testclient.py", "ext.py", "experimental", "data", "*-gnu.so"),
 )
 """What is not read there: types, the other forms of sentences, packages that need a computer."""
@@ -143,9 +145,13 @@ def _unpack_wheels(folder: Path, wheels: Path) -> None:
 def _copy_program(program: Path) -> None:
     """Lay out the program as it is to be imported."""
     shutil.copytree(ROOT / "humanmcp", program, ignore=shutil.ignore_patterns(*LEFT_OUT))
-    for language in compiling.languages():
-        folder = program / "locales" / "compiled" / language
-        compiling.write(folder, compiling.sections(language), stamped=False)
+    found = (compiling.FOLDER, *(ROOT / "humanmcp" / "extensions").glob("*/locales"))
+    for locales in found:
+        copy = program / locales.relative_to(ROOT / "humanmcp") / "compiled"
+        for language in compiling.languages(locales):
+            sections = compiling.sections(language, locales)
+            compiling.write(copy / language, sections, stamped=False)
+    _name_extensions(program.parent / "humanmcp.dist-info")
     shutil.copytree(ROOT / "web" / "templates", program / "web" / "templates")
     if (ROOT / "web" / "static" / EDITOR).exists():
         editor = program / "web" / "static" / EDITOR
@@ -155,6 +161,14 @@ def _copy_program(program: Path) -> None:
         source, copy = ROOT / "samples" / name, program / "samples" / name
         copy.parent.mkdir(exist_ok=True)
         shutil.copytree(source, copy) if source.is_dir() else shutil.copy(source, copy)
+
+
+def _name_extensions(info: Path) -> None:
+    """Write what an installation has of the entry points of our extensions."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = [f"{name} = {value}" for name, value in project["entry-points"][GROUP].items()]
+    info.mkdir()
+    (info / "entry_points.txt").write_text("\n".join([f"[{GROUP}]", *rows, ""]), encoding="utf-8")
 
 
 def _is_wanted(name: str) -> bool:

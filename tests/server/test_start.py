@@ -108,7 +108,7 @@ def test_a_hook_loads_nothing_else_either() -> None:
         text=True,
         check=True,
     )
-    assert "humanmcp.server.serve" in run.stdout.split()
+    assert "humanmcp.hook.asking" in run.stdout.split()
     assert not NOT_FOR_THE_FIRST_ANSWER.keys() & {*run.stdout.split()}
 
 
