@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -370,14 +371,20 @@ def parts_of(text: str) -> dict[str, str]:
 def member_spans(text: str, at: int) -> Iterator[tuple[str, int, int, int, int]]:
     """Yield each member of the object at `at`: its name, its start and end, those of its value.
 
-    `text` must be valid JSON.
+    `text` must be valid JSON. A name with an escape that JSON does not know is yielded as written.
     """
     found = _NAME.match(text, at + 1)
     while found is not None:
         end = value_end(text, found.end())
-        name = json.loads(found[1]) if "\\" in found[1] else found[1][1:-1]
-        yield name, found.start(1), found.end(1), found.end(), end
+        yield _name_in(found[1]), found.start(1), found.end(1), found.end(), end
         found = _NAME.match(text, end)
+
+
+def _name_in(written: str) -> str:
+    if "\\" in written:
+        with suppress(ValueError):
+            return str(json.loads(written))
+    return written[1:-1]
 
 
 def item_spans(text: str, at: int) -> Iterator[tuple[int, int]]:

@@ -262,8 +262,10 @@ def test_an_input_that_an_agent_merges_cannot_lose_a_member() -> None:
         json.dumps({**CLAUDE, "tool_input": "rm -rf /"}),
         json.dumps({**CLAUDE, "tool_input": [1]}),
         json.dumps({**CLAUDE, "hook_event_name": "SomethingNew"}),
-        json.dumps({**CLAUDE, "transcript_path": ""}),
         "[" * 100_000,
+        json.dumps(GEMINI).replace('"cwd"', r'"c\wd"'),
+        json.dumps(GEMINI).replace('"command"', r'"c\u12"'),
+        json.dumps(GEMINI).replace('"cwd"', '"\\n\0"'),
     ],
 )
 def test_what_cannot_be_read_is_shown_raw_and_never_allowed(text: str) -> None:
@@ -348,7 +350,10 @@ def test_what_a_sub_agent_and_a_server_are_called_is_read() -> None:
 
 
 def test_the_command_line_names_what_the_json_does_not() -> None:
-    """VS Code sends the shape of Claude Code."""
+    """VS Code sends the shape of Claude Code; without a host that shape is nobody's."""
+    nobody = json.dumps({**CLAUDE, "transcript_path": ""})
+    assert read_prompt(nobody).problem
+    assert not read_prompt(nobody, "claude-code").problem
     prompt = read_prompt(json.dumps({**CLAUDE, "hook_event_name": "PreToolUse"}), "vscode")
     assert prompt.event is BY_NAME["vscode", "PreToolUse"]
     assert read_prompt(json.dumps(COPILOT), "", "preToolUse").name == "preToolUse"

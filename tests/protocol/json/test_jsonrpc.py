@@ -679,12 +679,13 @@ def test_an_object_is_read_or_empty(text: str | bytes, found: object) -> None:
     [
         ('{"a" : [1 ,2] , "b":{"c":1.0}, "a":7}', {"a": "7", "b": '{"c":1.0}'}),
         (' { "\\u0061":1}', {"a": "1"}),
+        (r'{"\u0a":1,"\x":2,"c":3}', {r"\u0a": "1", r"\x": "2", "c": "3"}),
         ("[1]", {}),
         ("", {}),
     ],
 )
 def test_members_are_read_as_they_are_written(text: str, found: dict[str, str]) -> None:
-    """The last of a name counts; a name is what it means."""
+    """The last of a name counts; a name is what it means, or is as it was written."""
     assert jsonrpc.parts_of(text) == found
     assert member(text, "b", "c") == ("1.0" if "b" in found else None)
     assert member(text) == text
