@@ -1038,10 +1038,12 @@ class InboxContract:
             inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT, action="allow"))
             inbox.leave(key)
             inbox.forget(key)
-        desk = store.view()
+        desk, other = store.view(), GUEST._replace(name="other-guest")
+        store.view().join(other)
         assert [one.number for one in keys] == [1, 2, 3]
-        assert [(one.name, one.letter, one.agent) for one in desk.sessions()] == [
-            (GUEST.name, "a", "6b8d")
+        assert sorted((one.name, one.letter, one.agent) for one in desk.sessions()) == [
+            (GUEST.name, "a", "6b8d"),
+            (other.name, "b", "6b8d"),
         ]
 
     def test_each_prompt_of_a_guest_lives_as_long_as_its_own_process(self, store: Store) -> None:

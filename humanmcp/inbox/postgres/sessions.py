@@ -58,7 +58,9 @@ UPDATE humanmcp.sessions SET facts = %(facts)s, probe = %(probe)s, ended = %(end
 FROM {SOON} WHERE id = %(session)s"""
 _LETTER: Final = """
 WITH one AS (
-    UPDATE humanmcp.inboxes SET letters = letters + 1 WHERE id = %(inbox)s
+    UPDATE humanmcp.inboxes SET letters = letters + 1
+    WHERE id = %(inbox)s AND EXISTS (
+        SELECT FROM humanmcp.sessions WHERE id = %(session)s AND letter IS NULL)
     RETURNING letters - 1 AS letter)
 UPDATE humanmcp.sessions SET letter = one.letter, changed = pg_current_xact_id()
 FROM one WHERE sessions.id = %(session)s AND sessions.letter IS NULL"""
