@@ -95,7 +95,8 @@ def _note(event: AgentPrompt, sink: int, settings: Settings) -> int:
         note = note_event(open_inbox(home, settings.inbox), event, at)
         if note:
             said = {"hookEventName": event.name, "additionalContext": note}
-            os.write(sink, as_json({"hookSpecificOutput": said}).encode("utf-8", "surrogatepass"))
+            text = as_json({"hookSpecificOutput": said})
+            os.write(sink, text.encode("utf-8", "backslashreplace"))
     except (StopError, OSError) as error:
         from humanmcp.common.terminal import to_stderr  # noqa: PLC0415 - seldom wanted
 

@@ -49,7 +49,7 @@ class Printer:
                 if self.prompt.event is None and words:
                     self.status = DENIED
                     os.write(2, f"{words}\n".encode("utf-8", "backslashreplace"))
-                raw = f"{text}\n".encode("utf-8", "surrogatepass") if text else b""
+                raw = f"{text}\n".encode() if text else b""
                 for _written in write_pieces(self.sink, raw):
                     pass
             except OSError:

@@ -404,9 +404,15 @@ def can_change(prompt: AgentPrompt, text: str = "{}") -> bool:
 def answer(prompt: AgentPrompt, decided: Decided) -> str:
     """Return the JSON for stdout, "" to say nothing. To *ask* is to say what is safe.
 
+    JSON escapes stand in for lone surrogates, which UTF-8 cannot hold.
+
     Raises:
         ValueError: it cannot be allowed, or the agent would not run the changed input.
     """
+    return _answer(prompt, decided).encode("utf-8", "backslashreplace").decode()
+
+
+def _answer(prompt: AgentPrompt, decided: Decided) -> str:
     event, verdict = prompt.event, decided.behavior
     if verdict == "allow" and (prompt.problem or event is None):
         raise ValueError(prompt.problem)

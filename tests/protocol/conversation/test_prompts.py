@@ -333,6 +333,15 @@ def test_a_byte_order_mark_alone_is_read_as_without_it() -> None:
     assert not read_prompt(f"\ufeff{text}").problem
 
 
+@pytest.mark.parametrize("name", SENT)
+def test_half_a_surrogate_pair_that_was_typed_is_said_as_an_escape(name: tuple[str, str]) -> None:
+    """A terminal gives a byte that is no UTF-8 so: the decision reaches the agent nevertheless."""
+    text = json.dumps({"behavior": "deny", "message": "no \udcff"})
+    said = judge(read_prompt(json.dumps(SENT[name]), *name), text, TextForm.DECISION).line
+    assert said is not None
+    assert rb"no \udcff" in said.encode()
+
+
 def test_a_denial_has_a_reason_also_where_nobody_wrote_one() -> None:
     """Gemini CLI told its model of one without: No reason provided."""
     said = answer(read_prompt(json.dumps(GEMINI)), Decided("ask"))
