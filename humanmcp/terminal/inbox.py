@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -363,8 +364,16 @@ def listed_sessions(inbox: DeskInbox) -> tuple[SessionFacts, ...]:
     return tuple(reversed(inbox.sessions()))
 
 
+_PROMPT: Final = re.compile(r"(?P<letter>[A-Za-z]+)(?P<number>[0-9]{1,12})(?:/2)?", re.ASCII)
+
+
 def label(facts: SessionFacts, number: int, everybody: Iterable[SessionFacts]) -> str:
-    """Return the shortest clear name of an exchange: `3`, or `b/3` beside other sessions."""
+    """Return the shortest clear name of an exchange: `3`, or `b/3` beside other sessions.
+
+    A prompt of an agent is always `b3/2`: its line 1 is the agent's, line 2 is what is decided.
+    """
+    if facts.role.traits.is_guest:
+        return f"{facts.letter}{number}/2"
     alone = facts.is_open and sum(one.is_open for one in everybody) == 1
     return str(number) if alone else f"{facts.letter}/{number}"
 
@@ -404,7 +413,7 @@ def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:
 
     The name of a session means the only one that waits there. A bare number names a pending
     exchange of a live session, else any exchange of a live session, else one of the newest closed
-    session.
+    session. It never names a prompt of an agent: the next prompt would have the next number.
 
     Raises:
         StopError: no match, or several.
@@ -413,6 +422,9 @@ def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:
     name, slash, number = wanted.rpartition("/")
     if not wanted:
         return _the_only_one(inbox, everybody, everybody)
+    if (guest := _guest_of(everybody, wanted)) is not None:
+        number = _PROMPT.sub(r"\g<number>", wanted)
+        return _in_session(inbox, guest, int(number), wanted)
     if not (number.isascii() and number.isdigit()):
         named = sessions_named(everybody, wanted)
         if len(named) == 1:
@@ -420,20 +432,38 @@ def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:
         raise stopped("choose", "no number", wanted=wanted)
     if slash:
         return _in_session(inbox, _session(everybody, name, wanted), int(number), wanted)
-    anywhere = []
-    for one in everybody:
-        with contextlib.suppress(UnknownItemError):
-            item = inbox.item(Key(one.name, int(number)))
-            anywhere.append(OpenExchange(inbox, item, one))
+    anywhere = list(_of_number(inbox, everybody, int(number)))
     live = [one for one in anywhere if one.facts.is_open]
     found = [one for one in live if one.item.state is ExchangeState.PENDING] or live
     if not found and anywhere:
         found = anywhere[-1:]
     if not found:
-        raise stopped("choose", "unknown", wanted=wanted)
+        raise _unknown(inbox, wanted)
     if len(found) > 1:
         raise _several(wanted, number, [one.facts for one in found])
     return found[0]
+
+
+def _guest_of(everybody: Iterable[SessionFacts], wanted: str) -> SessionFacts | None:
+    """Return the agent whose prompt has this name: `b3/2`, or `b3`."""
+    named = _PROMPT.fullmatch(wanted)
+    found = sessions_named(everybody, named["letter"]) if named else []
+    return next((one for one in found if one.role.traits.is_guest), None)
+
+
+def _of_number(
+    inbox: DeskInbox, everybody: Iterable[SessionFacts], number: int
+) -> Iterator[OpenExchange]:
+    for one in everybody:
+        if not one.role.traits.is_guest:
+            with contextlib.suppress(UnknownItemError):
+                yield OpenExchange(inbox, inbox.item(Key(one.name, number)), one)
+
+
+def _unknown(inbox: DeskInbox, wanted: str) -> StopError:
+    rows = (one for one in waiting_rows(inbox) if one.opened.facts.role.traits.is_guest)
+    choices = ", ".join(one.name for one in rows)
+    return stopped("choose", "prompt" if choices else "unknown", wanted=wanted, choices=choices)
 
 
 def choose_session(inbox: DeskInbox, wanted: str) -> SessionFacts:

@@ -62,8 +62,8 @@ SEVERAL = [{"question": "Which?", "options": ["a", "b"]}, {"question": "Where?"}
         ),
         (
             permission("Bash", command="git\npush", description="Publish"),
-            Summary("approve", "git\\npush", "command", "Bash"),
-            "Run a command  git\\npush",
+            Summary("approve", "git ⏎ push", "command", "Bash"),
+            "Run a command  git ⏎ push",
         ),
         (
             permission("Edit", file_path="/a", old_string="x", new_string="y"),

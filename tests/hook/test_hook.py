@@ -494,3 +494,40 @@ def test_what_came_and_what_went_is_recorded_byte_for_byte(agent: Agent) -> None
     )
     assert "Traceback" not in checked.stderr
     assert str(file) in checked.stderr  # there is no message of MCP in it
+
+
+def terminal(agent: Agent, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of the terminal in the agent's inbox."""
+    return subprocess.run(
+        [sys.executable, "-m", "humanmcp", *words, "--home", str(agent.home), "--lang", "en"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def names(agent: Agent) -> list[str]:
+    """Return the names that the terminal lists."""
+    lines = terminal(agent, "inbox").stdout.splitlines()
+    return [line.split()[0] for line in lines if line.startswith("  ")]
+
+
+def test_the_name_of_a_prompt_is_never_that_of_another_one(agent: Agent) -> None:
+    """Who has read one name allows nothing else by it, and no number alone names a prompt."""
+    with agent.asks(CLAUDE) as first:
+        agent.card()
+        assert names(agent) == ["a1/2"]
+        first.terminate()
+        first.communicate(timeout=PATIENCE)
+    with agent.asks(CLAUDE) as second:
+        until(lambda: names(agent) == ["a2/2"], "the next prompt")
+        for stale in ("1", "2", "a1", "a1/2", "a/1"):
+            refused = terminal(agent, "answer", stale, "--allow")
+            assert refused.returncode != 0, stale
+        assert "Type one of a2/2" in terminal(agent, "answer", "2", "--allow").stderr
+        assert second.poll() is None
+        assert terminal(agent, "show", "a2").returncode == 0
+        assert terminal(agent, "answer", "a2/2", "--allow").returncode == 0
+        assert behavior(said(second)) == "allow"
