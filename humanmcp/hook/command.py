@@ -6,6 +6,7 @@ have run than prompts (`asking.py`).
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import time
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.protocol.conversation.prompts import AgentPrompt
+
+logger = logging.getLogger(__name__)
 
 LARGEST: Final = 64 * 1024 * 1024
 """The bytes of stdin that are read; more is no prompt that a person could look through."""
@@ -77,8 +80,13 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     source, sink = claim()
     printer = _printer(arguments, sink)
     printer.watch_limit()
-    raw, text = _read(source)
-    printer.prompt = read_prompt(text, arguments.host, arguments.event)
+    try:
+        raw, text = _read(source)
+        printer.prompt = read_prompt(text, arguments.host, arguments.event)
+    except Exception:  # an agent must hear what is safe, whatever it wrote
+        logger.exception("this should not happen; please report it")
+        printer.lost(say(SECTION, "lost", why=say(SECTION, "fault")))
+        return printer.status
     if printer.prompt.name in OVER | ENDED:
         return _note(printer.prompt, sink, settings)
     return ask(printer, raw, text, settings)

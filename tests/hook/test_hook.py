@@ -531,3 +531,24 @@ def test_the_name_of_a_prompt_is_never_that_of_another_one(agent: Agent) -> None
         assert terminal(agent, "show", "a2").returncode == 0
         assert terminal(agent, "answer", "a2/2", "--allow").returncode == 0
         assert behavior(said(second)) == "allow"
+
+
+@pytest.mark.parametrize(("host", "event"), [("gemini-cli", "BeforeTool"), ("codex", "PreToolUse")])
+def test_an_unforeseen_fault_of_ours_runs_no_tool(tmp_path: Path, host: str, event: str) -> None:
+    """Silence would run it there: what is safe is printed whatever fails while stdin is read."""
+    script = (
+        "import sys; from humanmcp.hook import command as one; from humanmcp import cli; "
+        "read = one.read_prompt; "
+        "one.read_prompt = lambda text, *more: read(text, *more) if not text else 1 / 0; "
+        "sys.exit(cli.main(sys.argv[1:]))"
+    )
+    flags = ("--host", host, "--event", event, "--home", str(tmp_path / "inbox"))
+    ended = subprocess.run(
+        [sys.executable, "-c", script, "hook", *flags],
+        input=json.dumps(GEMINI).encode(),
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert ended.returncode == 0
+    assert b"deny" in ended.stdout
