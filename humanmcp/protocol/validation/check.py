@@ -95,8 +95,9 @@ def check(
 ) -> Verdict:
     """Check a person's answer to a request, and make the line to send.
 
-    Never raises, whatever the text.
+    Never raises, whatever the text. A decision is no answer to a request: it is read as a message.
     """
+    form = TextForm.MESSAGE if form is TextForm.DECISION else form
     if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
         return _check_plain(exchange, text, form, negotiated)
     reading = read_json(text)

@@ -258,6 +258,14 @@ def test_no_text_whatever_raises(text: str, form: TextForm, version: str) -> Non
     check(asked(CALL, {"name": "a"}, version=version), text, form)
 
 
+def test_a_decision_about_a_prompt_is_no_answer_to_a_request() -> None:
+    """It has a form of its own, and never becomes a member of a response."""
+    text = '{"behavior": "allow"}'
+    verdict = check(asked(CALL, {"name": "a"}), text, TextForm.DECISION)
+    assert verdict == check(asked(CALL, {"name": "a"}), text, TextForm.MESSAGE)
+    assert verdict.line is None
+
+
 # -- the draft to start from ------------------------------------------------------------------
 
 
