@@ -184,9 +184,23 @@ def headline(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> st
     if opened.prompt is not None:
         who = " · ".join(filter(None, (who, one_line(opened.prompt.agent_type, 40))))
         tool = " · ".join(filter(None, (opened.prompt.server, tool)))
+    tool = one_line(tool, LONGEST_TOOL)
+    return say(SECTION, f"kind {_kind(approval, card)}", who=who, tool=tool)
+
+
+def heading(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> tuple[str, str]:
+    """Return what is wanted, as a list says it, and the tool that does it, where it is not said."""
+    kind, tool = _kind(approval, card), approval.tool
+    if opened.prompt is not None:
+        tool = " · ".join(filter(None, (opened.prompt.server, tool)))
+    tool = one_line(tool, LONGEST_TOOL)
+    code = {"question": "answer", "problem": "unread"}.get(kind, kind)
+    return say("wants", code, tool=tool), tool if kind in {"command", "edit", "file"} else ""
+
+
+def _kind(approval: Approval, card: ApprovalCard) -> str:
     asks = approval.questions or approval.kind == QUESTION
-    kind = "question" if asks else "problem" if approval.problem else card.kind
-    return say(SECTION, f"kind {kind}", who=who, tool=one_line(tool, LONGEST_TOOL))
+    return "question" if asks else "problem" if approval.problem else card.kind
 
 
 def folder_of(opened: OpenExchange) -> str:

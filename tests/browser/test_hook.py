@@ -5,16 +5,32 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import Window, until_keys_act
+from tests.browser.seats import PHONE, Window, boxes_of, until_keys_act
 from tests.hook.test_hook import Agent, behavior, said
 from tests.protocol.conversation.test_prompts import CLAUDE, COPILOT
 from tests.support.desk_process import Desking
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
+
+QUESTION: Final[dict[str, Any]] = {
+    "tool_name": "AskUserQuestion",
+    "tool_input": {
+        "questions": [
+            {
+                "question": "Delete the branch?",
+                "header": "Branch",
+                "options": [{"label": "Delete it"}, {"label": "Keep it"}],
+                "multiSelect": False,
+            }
+        ]
+    },
+}
 
 
 @pytest.fixture
@@ -36,14 +52,15 @@ def test_a_prompt_of_an_agent_is_decided_or_handed_back_with_one_key(
     """Where the agent runs its own input whatever is allowed, no change is offered."""
     page = window().page
     hook = asks(CLAUDE)
-    expect(page.locator("#subject")).to_have_text("Claude Code wants to run a command with Bash")
+    expect(page.locator("#subject")).to_have_text("Run a command Bash")
+    assert page.locator(".from").inner_text() == "Claude Code · p"
     assert page.locator(".approval .folder").inner_text() == "/p"
     expect(page.get_by_text("Change and allow")).to_have_count(1)
     until_keys_act(page)
     page.keyboard.press("a")
     assert behavior(said(hook)) == "allow"
     hook = asks({**CLAUDE, "tool_name": "ExitPlanMode", "tool_input": {"plan": "1. One\n2. Two"}})
-    title = "Claude Code asks you to approve its plan"
+    title = "Approve a plan"
     expect(page.locator("#subject")).to_have_text(title)
     assert page.locator(".approval pre").inner_text() == "1. One\n2. Two"
     page.get_by_label("Reason (the model reads it)").fill("First look at the tests.")
@@ -51,11 +68,38 @@ def test_a_prompt_of_an_agent_is_decided_or_handed_back_with_one_key(
     page.get_by_role("button", name="Keep planning").click()
     assert said(hook)["hookSpecificOutput"]["decision"]["message"] == "First look at the tests."
     hook = asks(COPILOT)
-    expect(page.locator("#subject")).to_have_text("Copilot CLI wants to run a command with bash")
+    expect(page.locator("#subject")).to_have_text("Run a command bash")
     expect(page.get_by_text("Change and allow")).to_have_count(0)
     until_keys_act(page)
     page.keyboard.press("b")
     assert said(hook) is None
+
+
+def test_on_a_phone_the_command_comes_first(
+    desk: Desking,
+    window: Callable[..., Window],
+    asks: Callable[[object], subprocess.Popen[bytes]],
+) -> None:
+    """Who and where are one line; no word of a protocol, one clock, no letter."""
+    place = {"cwd": "/work/of/somebody/shop", "agent_id": "a1", "agent_type": "general-purpose"}
+    plan = {"tool_name": "ExitPlanMode", "tool_input": {"plan": "One\nTwo"}}
+    for number, asked in enumerate(({}, plan, QUESTION), 1):
+        asks({**CLAUDE, **place, **asked})
+        until(lambda: len(desk.get("/api/exchanges")["waiting"]) == number, "it waits")  # noqa: B023
+    page = window(**PHONE).page
+    for at in range(3):
+        page.goto(page.url)
+        page.locator("#rows .row a").nth(at).click()
+        who = page.locator(".from")
+        expect(who).to_have_text("Claude Code · …/somebody/shop · general-purpose")
+        (line, command) = boxes_of(who, page.locator("#approval :is(pre, legend, .read)").first)
+        assert line["height"] < 24
+        assert command["y"] <= 120, at
+        words = page.locator("article").inner_text()
+        assert "PermissionRequest" not in words.split("\nRaw", 1)[0]
+        expect(page.locator("article :is(.ids, .badge)")).to_have_count(0)
+        expect(page.locator("article :is([data-since], [data-until])")).to_have_count(1)
+        page.go_back()
 
 
 def test_the_card_says_when_the_agent_asks_itself_and_goes_when_it_was_answered_there(
@@ -75,7 +119,7 @@ def test_the_card_says_when_the_agent_asks_itself_and_goes_when_it_was_answered_
     assert said(over) is None
     assert said(first) is None
     expect(page.locator("#said")).to_contain_text("at the agent")  # answered, or being sent
-    title = "Copilot CLI wants to run a command with bash"
+    title = "Run a command bash"
     expect(page.locator("#subject")).to_have_text(title)
     expect(page.locator("#rows .row")).to_have_count(1)
     expect(status).to_contain_text("Until you decide, nobody can type in the agent.")

@@ -152,7 +152,7 @@ def test_several_questions_of_an_agent_stand_on_one_card(room: Room, desk: Deski
     line = question(questions=SEVERAL)
     key = _asked(room, line)
     page = desk.page(f"/m/{key.session}/1")
-    for told in ("claude-code 2.1 asks you", "two", "the agent takes: A", "&lt;b&gt;here"):
+    for told in ("Answer a question", "two", "the agent takes: A", "&lt;b&gt;here"):
         assert told in page
     assert 'id="allow"' not in page
     values = {"answer 0": "1", "answer 1 0": "on", "answer 1 1": "on"}
@@ -253,7 +253,7 @@ def test_a_question_that_paints_itself_as_an_approval_allows_nothing(
     both = question(questions=[asks, {"question": "And?"}])
     key = _asked(room, both)
     page = desk.page(f"/m/{key.session}/1")
-    assert ('<button id="allow"' not in page) is ("claude-code 2.1 asks you" in page) is True
+    assert ('<button id="allow"' not in page) is ("Answer a question" in page) is True
     _nothing_went_out(room, desk, key, act="allow", shown=digest_of(both), seen="all")
 
 
