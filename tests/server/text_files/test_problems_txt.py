@@ -1,5 +1,7 @@
 """What stands in `problems.txt`, sentence by sentence."""
 
+import re
+
 import pytest
 
 from humanmcp.protocol.conversation.exchange import RequestArrived
@@ -58,10 +60,17 @@ def test_plain_text_is_told_how_to_be_an_answer() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
-def test_the_page_of_the_specification_is_named_once(language: str) -> None:
-    """Two mistakes in one answer, one address to read."""
-    said = refused('{"id":3,"result":{"content":"sunny"},"x":1}', language)
-    assert said.count("https://modelcontextprotocol.io/") == 1
+@pytest.mark.parametrize(
+    ("text", "pages"),
+    [
+        ('{"jsonrpc":"2.0","id":3,"result":{"content":"sunny","isError":"no"}}', 1),
+        ('{"id":3,"result":{"content":"sunny"},"x":1}', 2),  # of the envelope, and of tools
+    ],
+)
+def test_each_page_of_the_specification_is_named_once(language: str, text: str, pages: int) -> None:
+    """Two mistakes of one page, one address to read."""
+    links = re.findall(r"https://modelcontextprotocol\.io/\S+", refused(text, language))
+    assert len(links) == len(set(links)) == pages
 
 
 def test_nothing_to_say_is_nothing() -> None:
