@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from itertools import count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering.summary import client_of
@@ -43,10 +44,14 @@ _NO_NAME: Final = "⟦⟧"
 
 
 class CardLine(NamedTuple):
-    """One line of a part. `sign` is "-", "+" or a space in a difference, else ""."""
+    """One line of a part. `sign` is "-", "+" or a space in a difference, else "".
+
+    `number` counts in a difference, from 1: a removed line in the old text, any other in the new.
+    """
 
     text: str
     sign: str = ""
+    number: int = 0
 
 
 class CardPart(NamedTuple):
@@ -157,7 +162,12 @@ def _difference(old: str, new: str) -> tuple[CardLine, ...]:
         every = len(before) + len(after)
         found = list(difflib.unified_diff(before, after, lineterm="", n=every))
         changes = found[3:] or [f" {line}" for line in before]
-    return tuple(CardLine(visible_code(line[1:]), line[0]) for line in changes)
+    numbers = {"-": count(1), "+": count(1)}
+    lines = []
+    for line in changes:
+        at = {sign: next(one) for sign, one in numbers.items() if line[0] in {sign, " "}}
+        lines.append(CardLine(visible_code(line[1:]), line[0], at.get("+") or at["-"]))
+    return tuple(lines)
 
 
 _LONGEST_LISTED: Final = 20_000

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
 _HEADING: Final = re.compile(r" {0,3}#{1,6} +([^ ].*)")
-_ITEM: Final = re.compile(r" *(?:[-*+]|\d{1,4}[.)]) +(.+)$")
+_ITEM: Final = re.compile(r" *[-*+] +(.+)$")
+_NUMBERED: Final = re.compile(r" *(\d{1,4}[.)] +.+)$")
 
 
 class Run(NamedTuple):
@@ -50,7 +51,7 @@ class Run(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A block; `kind` is text, heading, list or code. Each line is a row of pieces."""
+    """A block; `kind` is text, heading, list, numbered or code. Each line is a row of pieces."""
 
     kind: str
     lines: tuple[tuple[Run, ...], ...]
@@ -83,6 +84,8 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
             held = []
         if opening:
             kind, fence = "code", opening.group(1)
+            about = line.strip()[len(fence) :].strip()
+            held = [] if about.isalnum() else list(filter(None, [about]))  # no words get lost
         elif now:
             kind = now
             held.append(shown)
@@ -93,7 +96,7 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
 def _kind_of(line: str) -> tuple[str, str]:
     if not line.strip():
         return "", ""
-    for kind, pattern in (("heading", _HEADING), ("list", _ITEM)):
+    for kind, pattern in (("heading", _HEADING), ("list", _ITEM), ("numbered", _NUMBERED)):
         match = pattern.match(line)
         if match:
             shown = match.group(1)

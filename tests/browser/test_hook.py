@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.seats import PHONE, Window, boxes_of, until_keys_act
 from tests.hook.test_hook import Agent, behavior, said
@@ -100,6 +100,77 @@ def test_on_a_phone_the_command_comes_first(
         expect(page.locator("article :is(.ids, .badge)")).to_have_count(0)
         expect(page.locator("article :is([data-since], [data-until])")).to_have_count(1)
         page.go_back()
+
+
+def test_a_line_that_is_wrapped_is_told_from_a_line_of_the_command(
+    window: Callable[..., Window], asks: Callable[[object], subprocess.Popen[bytes]]
+) -> None:
+    """What continues a line hangs; what begins one has a number. What is copied is the command."""
+    command = (
+        "cd build\n\n  npm publish --access public --registry https://registry.example/a --tag b"
+    )
+    asks({**CLAUDE, "tool_input": {"command": command}})
+    page = window(**PHONE).page
+    page.locator("#rows .row a").click()
+    drawn = page.locator(".code pre")
+    assert drawn.inner_text() == command
+    numbers = drawn.locator(".line").evaluate_all("all => all.map((one) => one.dataset.number)")
+    assert numbers == ["1", "2", "3"]
+    starts = page.evaluate(STARTS)
+    first = starts[0]
+    assert len(starts) > 4, "nothing was wrapped"
+    assert all(start == first for start in starts), starts
+    edit = {"file_path": "/a", "old_string": "a\nb\nc", "new_string": "a\nB and words " * 9 + "\nc"}
+    asks({**CLAUDE, "tool_name": "Edit", "tool_input": edit})
+    page.go_back()
+    page.locator("#rows .row a").nth(1).click()
+    lines = page.locator(".difference .line")
+    expect(lines.nth(2)).to_have_attribute("data-number", "2")
+    signs = lines.evaluate_all("all => all.map((one) => one.dataset.number + one.innerText[0])")
+    assert signs[:3] == ["1 ", "2-", "3-"] or signs[:3] == ["1 ", "2-", "2+"], signs
+    assert wraps_inside(page)
+
+
+STARTS = """() => [...document.querySelectorAll(".code .line")].flatMap((line) =>
+  [...line.getClientRects()].map((box) => Math.round(box.left)))"""
+"""Where each drawn row of a command begins."""
+
+
+def wraps_inside(page: Page) -> bool:
+    """Return True if no row of a wrapped line of a difference begins at the place of a sign."""
+    found: bool = page.evaluate(
+        """() => [...document.querySelectorAll(".difference .line")].every((line) => {
+          const range = document.createRange();
+          range.selectNodeContents(line.lastChild);
+          const sign = line.querySelector("b").getBoundingClientRect().right - 1;
+          return [...range.getClientRects()].every((box) => box.left > sign);
+        })"""
+    )
+    return found
+
+
+def test_a_plan_is_rendered_and_shown_as_text(
+    window: Callable[..., Window], asks: Callable[[object], subprocess.Popen[bytes]]
+) -> None:
+    """Nothing of it is markup of the page, and no word of it is left out."""
+    plan = (
+        "# Ship it\n\n1. Read **all**\n2. `make`\n\n```sh and then rm -rf /\nmake\n```\n<b>now</b>"
+    )
+    hook = asks({**CLAUDE, "tool_name": "ExitPlanMode", "tool_input": {"plan": plan}})
+    page = window().page
+    read = page.locator(".approval .read")
+    expect(read.locator(".heading")).to_have_text("Ship it")
+    expect(read.locator("li")).to_have_text(["1. Read all", "2. make"])
+    expect(read.locator("pre")).to_have_text("sh and then rm -rf /\nmake")
+    expect(read).to_contain_text("<b>now</b>")
+    expect(page.locator(".approval pre.as-came")).to_be_hidden()
+    page.get_by_label("Show as plain text").check()
+    assert page.locator(".approval pre.as-came").inner_text() == plan
+    expect(read).to_be_hidden()
+    until_keys_act(page)
+    page.keyboard.press("Escape")
+    page.locator("#allow").click()
+    assert behavior(said(hook)) == "allow"
 
 
 def test_the_card_says_when_the_agent_asks_itself_and_goes_when_it_was_answered_there(

@@ -20,7 +20,8 @@ def test_each_block_has_its_kind_and_its_words() -> None:
     assert found == [
         ("heading", [["Plan"]]),
         ("text", [["use ", "a b", " ", "now"]]),
-        ("list", [["one"], ["two"]]),
+        ("numbered", [["1. one"]]),
+        ("list", [["two"]]),
         ("code", [["# no heading\n\n- x"]]),
         ("text", [["end"]]),
     ]
@@ -29,6 +30,7 @@ def test_each_block_has_its_kind_and_its_words() -> None:
 def test_a_fence_that_never_ends_keeps_its_text() -> None:
     """Nothing of a question is lost."""
     assert blocks("```\nabc")[0].lines[0][0].text == "abc"
+    assert blocks("```sh; rm -rf /\nabc\n```")[0].lines[0][0].text == "sh; rm -rf /\nabc"
 
 
 def test_a_line_that_could_be_a_heading_in_many_ways_costs_no_more_than_its_length() -> None:
