@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import Opened, Windows, begin, call, until_keys_act
+from tests.browser.seats import PHONE, Opened, Windows, begin, call, until_keys_act
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 
@@ -41,6 +41,22 @@ def test_the_question_is_the_headline_and_one_press_answers(host: Serving, opene
     page.get_by_role("button", name="<b>No</b>").click()
     assert said(host) == "<b>No</b>"
     expect(page.locator(".sent")).to_contain_text("Sent. 1 line")
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_on_a_phone_an_option_can_be_undone_for_three_seconds(
+    host: Serving, opened: Opened, *, free: bool
+) -> None:
+    """A thumb misses: until then nothing is sent, and another option can be chosen instead."""
+    page = opened(call("7", "ask_human", **ASKED, allow_free_text=free), **PHONE)
+    page.locator("#rows .row a").click()
+    page.get_by_role("button", name="Yes, all of them").click()
+    expect(page.locator("#undo")).to_be_in_viewport()
+    expect(page.locator("#saved-at")).to_contain_text("Sending in")
+    page.locator("#undo").click()
+    expect(page.locator("#undo")).to_be_hidden()
+    page.get_by_role("button", name="<b>No</b>").click()
+    assert "<b>No</b>" in said(host)
 
 
 def test_what_is_strong_in_a_question_is_strong_in_the_headline(

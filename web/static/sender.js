@@ -36,7 +36,7 @@ export class Sender {
   async send({ now = false, anyway = false, option = null } = {}) {
     const { draft, drafts, views } = this.composer;
     if (this.sending || draft.locked || (option === null && !anyway && this.isEmpty())) return;
-    const slowly = chosen("undo") && !now;
+    const slowly = (chosen("undo") || (option !== null && !isWide())) && !now; // a thumb misses
     if (!slowly) catchTyping();
     this.setSending(true);
     if (option === null && !anyway && !(await this.maySend())) return;

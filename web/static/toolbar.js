@@ -219,7 +219,8 @@ const UNDO_SECONDS = 3;
 
 /** @returns {Promise<boolean>} whether it is to be sent */
 export function undoWindow() {
-  const [undo, line] = [byId("undo"), byId("saved-at")];
+  const [undo, line, fold] = [byId("undo"), byId("saved-at"), byId("undo").closest("details")];
+  if (fold) fold.open = true;
   let left = UNDO_SECONDS + 1;
   return new Promise((decide) => {
     /** @param {boolean} sent */
@@ -230,8 +231,7 @@ export function undoWindow() {
       decide(sent);
     };
     const tick = () => {
-      left -= 1;
-      if (left) line.textContent = say("sending", { seconds: left });
+      if (left -= 1) line.textContent = say("sending", { seconds: left });
       else end(true);
     };
     const ticking = setInterval(tick, 1000);
