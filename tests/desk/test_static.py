@@ -70,6 +70,7 @@ def test_what_is_put_in_unescaped_was_made_for_that() -> None:
         "{{ drawn | safe }}",
         "{{ initial_state | safe }}",
         "{{ qr | safe }}",
+        "{{ qr | safe }}",
         "{{ words | safe }}",
     ]
 

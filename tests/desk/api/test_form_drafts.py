@@ -50,7 +50,7 @@ NOT_KEPT: Final = {
         "inbox/message.html",
         "text",
     ): "a page without scripts; the composer replaces it",
-    ("lite.html", "text"): "a text to check: the page shows it again, and nothing is sent",
+    ("lite_check.html", "text"): "a text to check: the page shows it again, and nothing is sent",
 }
 """The fields whose text is not kept, each with the reason."""
 COMPOSER: Final = "inbox/composer.html"

@@ -239,7 +239,7 @@ def test_a_line_that_is_no_message_says_why_and_is_answered_with_an_error(tmp_pa
         name = until(lambda: desk.get("/api/sessions")["sessions"], "the session")[0]["name"]
         until(lambda: "/line/" in desk.page("/history?q=kind:malformed"), "the line")
         page = html.unescape(desk.page(f"/line/{name}/2"))
-        assert "Why it is not a message" in page
+        assert 'class="problems"' in page
         assert "not JSON" in page
         (address,) = re.findall(r'href="([^"]*/say/[^"]*)"', page)
         begun = html.unescape(desk.page(f"/say/{name}{address.partition(name)[2]}"))
@@ -247,7 +247,7 @@ def test_a_line_that_is_no_message_says_why_and_is_answered_with_an_error(tmp_pa
         assert desk.submit(f"/say/{name}", text=text, act="send").status == 303
         answer = json.loads(server.hear())
         assert (answer["id"], answer["error"]["code"]) == (None, -32700)
-        assert "Why it is not" not in desk.page(f"/line/{name}/1")
+        assert 'class="problems"' not in desk.page(f"/line/{name}/1")
 
 
 # -- completion -----------------------------------------------------------------------------------

@@ -293,11 +293,12 @@ def test_a_client_that_does_not_end_is_ended_with_all_that_it_started(
 
 
 LEAVING = """
-import subprocess, sys
+import subprocess, sys, time
 sleeper = "import time; print('up', flush=True); time.sleep(3600)"
 below = [sys.executable, "-c", sleeper, sys.argv[1]]
 left = subprocess.Popen(below, env={}, start_new_session=True, stdout=subprocess.PIPE)
 left.stdout.readline()
+time.sleep(3)  # as long as a client that works: what it left is looked for while it lives
 server = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 server.stdout.readline()
 """
