@@ -97,6 +97,15 @@ def decision_of(item: Item) -> Decided | None:
     return decided_in(prompt_of(item), reply.text)
 
 
+def note_told(item: Item) -> tuple[str, str]:
+    """Return what a person said to the agent with an *allow*, and the code of what became of it."""
+    decided = decision_of(item)
+    if decided is None or not decided.note:
+        return "", ""
+    is_read = item.answer is not None and item.answer.became == RAN
+    return decided.note, "note read" if is_read else "note unread"
+
+
 # -- what another hook tells ----------------------------------------------------------------------
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.guests import twins_of
+from humanmcp.answering.approvals import SECTION as APPROVAL
+from humanmcp.answering.guests import note_told, twins_of
 from humanmcp.answering.open_exchange import OpenExchange, read_line
 from humanmcp.answering.schema import INTERFACE, InboxShape, ListedShape, listed_shape
 from humanmcp.answering.standing import Standing, Urgency, prospects
@@ -204,7 +205,8 @@ def _shown(inbox: DeskInbox, *, everything: bool) -> list[SessionFacts]:
 def _heading(facts: SessionFacts) -> tuple[str | Painted, ...]:
     words = (facts.title, client_of(facts), folder_of(facts), one_line(facts.protocol_version))
     title = " · ".join(word for word in words if word)
-    life = "" if facts.is_open else f" · {say(SECTION, facts.life.value)}"
+    is_quiet = facts.is_open or facts.role.traits.is_guest  # an agent that asks nothing goes on
+    life = "" if is_quiet else f" · {say(SECTION, facts.life.value)}"
     return (
         Painted(f"{facts.letter}  ", "bold"),
         title or say(SECTION, "no client yet"),
@@ -328,6 +330,9 @@ def outlook(opened: OpenExchange, moment: datetime) -> list[tuple[str, bool]]:
         found.append((say(WAITS, "agent locks"), False))
     if twins := twins_of(opened.item):
         found.append((say(WAITS, "twins", count=twins), True))
+    note, told = note_told(opened.item)
+    if note:
+        found.append((f"{say(APPROVAL, told)} {one_line(note)}", False))
     return found
 
 

@@ -31,7 +31,7 @@ from humanmcp.common.terminal import (
     to_stderr,
     to_stdout,
 )
-from humanmcp.inbox.contract import Draft, Reply
+from humanmcp.inbox.contract import Draft, Purpose, Reply
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.conversation.approvals import digest_of
@@ -137,6 +137,10 @@ def _went_out(answering: Answering, result: SendResult, draft: Draft) -> int:
         json_to_stdout(_shape(answering, result, sent=True, deliberate=deliberate))
         return 0
     print_problems(result.diagnostics, result.text)
+    if result.item.purpose is Purpose.PROMPT:  # what was decided, in the words of the list
+        happened = standing_sentence(answering.opened.again())
+        to_stdout(answering.sentence("decided", name=answering.name, happened=happened))
+        return 0
     code = "sent parked" if result.item.waiting.parked.ticket else "sent"
     to_stdout(Painted(answering.sentence(code, who=answering.reader(draft), size=size), "green"))
     to_stdout(result.line)

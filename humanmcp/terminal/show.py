@@ -162,7 +162,7 @@ def _print(opened: OpenExchange, name: str) -> None:
             _section(say(SECTION, told), pretty(text))
     _diagnostics(say(SECTION, "remarks"), opened.remarks, item.line)
     _diagnostics(say(SECTION, "refused"), item.diagnostics, draft)
-    if item.answer is not None:
+    if item.answer is not None and item.answer.line:
         _section(say(SECTION, "sent"), item.answer.line)
     elif draft:
         touched = item.draft is not None and item.draft.touched

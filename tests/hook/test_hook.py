@@ -14,14 +14,16 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.answering import approvals, service
+from humanmcp.answering.guests import note_told
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.standing import Standing, prospects
-from humanmcp.desk.inbox.approval_view import note_told
 from humanmcp.inbox.contract import Item, Reply
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.protocol.conversation.test_prompts import CLAUDE, COPILOT, GEMINI, QWEN, WORDS
+from tests.support.inbox_folder import Shell
 from tests.support.waiting import PATIENCE, until
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "hook")
@@ -424,13 +426,43 @@ def test_a_note_goes_to_the_agent_once_with_the_result_of_that_very_call(agent: 
         )
         send(opened, reply)
         assert behavior(said(hook)) == "allow"
-    assert note_told(agent.inbox.item(opened.key)) == (WORDS, "unread")
+    assert note_told(agent.inbox.item(opened.key)) == (WORDS, "note unread")
     assert ran(agent, {**CLAUDE, "tool_input": {"command": "ls"}}) is None
     assert ran(agent, CLAUDE) == {
         "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": WORDS}
     }
-    assert note_told(agent.inbox.item(opened.key)) == (WORDS, "read")
+    assert note_told(agent.inbox.item(opened.key)) == (WORDS, "note read")
     assert ran(agent, CLAUDE) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--allow",), "allowed by you, in the terminal."),
+        (("--change", '{"command": "ls"}'), "allowed with a change by you, in the terminal."),
+        (("--deny", WORDS), "denial sent by you, in the terminal; the agent"),
+        (("--hand-back",), "dialog by you, in the terminal."),
+        (("--allow", "--note", "small"), "allowed by you, in the terminal."),
+    ],
+)
+def test_a_terminal_tells_a_decision_in_the_words_of_the_list(
+    shell: Shell, words: tuple[str, ...], told: str
+) -> None:
+    """No JSON that the agent reads; and the agent, which asks nothing now, is not called ended."""
+    agent = Agent(shell.home)
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        shown = ("--digest", digest_of(opened.item.line))
+        name = f"{opened.key.session}/{opened.key.number}"
+        answered = shell("answer", name, *words, *shown)
+        assert answered.status == 0
+        assert told in answered.out
+        assert "{" not in answered.out
+        said(hook)
+    listed = shell("inbox", "--all").out
+    assert told.rstrip(".") in listed
+    assert "ended" not in listed
+    assert ("small" in shell("show", name).out) is ("small" in words)
 
 
 def test_an_agent_that_reads_no_note_gets_none(agent: Agent) -> None:

@@ -12,7 +12,7 @@ from humanmcp.answering.approvals import (
     pattern_in_words,
     patterns_of,
 )
-from humanmcp.answering.guests import RAN, decision_of
+from humanmcp.answering.guests import note_told
 from humanmcp.inbox.contract import Action, Reply
 from humanmcp.locales import say
 from humanmcp.protocol.json.tree import pretty
@@ -66,18 +66,15 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> dict[str, Any] | None
         "allowed": [(str(one), pattern_in_words(one)) for one in allowed_patterns(opened)],
         "questions": question_views(approval.questions),
         "takes_note": opened.prompt is not None and opened.prompt.takes_note,
-        "note": note_told(opened.item),
+        "note": _note(opened.item),
         "can_hand_back": approvals.can_hand_back(opened),
     }
 
 
-def note_told(item: Item) -> tuple[str, str]:
-    """Return what a person said to the agent beside an *allow*, and whether it has read that."""
-    decided = decision_of(item)
-    if decided is None or not decided.note:
-        return "", ""
-    is_read = item.answer is not None and item.answer.became == RAN
-    return decided.note, "read" if is_read else "unread"
+def _note(item: Item) -> tuple[str, str]:
+    """Return what a person said to the agent, and in words whether it has read that."""
+    note, told = note_told(item)
+    return note, say(approvals.SECTION, told) if note else ""
 
 
 def question_views(questions: tuple[AskedQuestion, ...]) -> list[dict[str, Any]]:
