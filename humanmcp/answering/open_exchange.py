@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.standing import Standing, prompt_of, standing_of
+from humanmcp.answering.standing import Standing, in_time, prompt_of, standing_of
 from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import say
 from humanmcp.locales.explain import explain
@@ -266,9 +266,7 @@ class OpenExchange:
         code = "answer" if asked.questions or asked.kind == QUESTION else "permission"
         prompt, silence = self.prompt, f"{code}.silence"
         if prompt is not None:
-            silence = f"agent {prompt.lost}.silence" if prompt.lost else silence
-            if prompt.is_beside:
-                silence = "agent beside.silence"
+            silence = f"{in_time(prompt)}.silence" if prompt.lost else silence
             title = say("wants", "prompt")
             card = replace(card, method=item.method, title=title, sender="", note="", page="")
         return replace(card, what=say("wants", f"{code}.what"), silence=say("wants", silence))

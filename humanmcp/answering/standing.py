@@ -176,7 +176,7 @@ def _decided(item: Item) -> Standing:
         return _ACTIONS.get(answer.action, Standing.ANSWERED)
     if answer.became == Standing.RAN:
         return Standing.RAN
-    is_sure = answer.became or not prompt_of(item).is_beside
+    is_sure = answer.became or prompt_of(item).is_beside is False
     return Standing.DENIED if is_sure else Standing.DENIAL_SENT
 
 
@@ -205,6 +205,17 @@ class Prospect(NamedTuple):
     at: float | None = None
 
 
+def in_time(agent: AgentPrompt) -> str:
+    """Return the code of what happens to the prompt of an agent if nobody decides here."""
+    match agent.is_beside:
+        case None:
+            return "agent perhaps"
+        case True:
+            return "agent beside"
+        case False:
+            return f"agent {agent.lost}"
+
+
 def prospects(item: Item, passed: float, agent: AgentPrompt | None = None) -> Iterator[Prospect]:
     """Yield what happens to an exchange that has waited for so many seconds.
 
@@ -221,6 +232,6 @@ def prospects(item: Item, passed: float, agent: AgentPrompt | None = None) -> It
     if waiting.status_until is not None and passed < waiting.status_until:
         yield Prospect("status open", waiting.status_until)
     if waiting.limit is not None and agent is not None and agent.lost:
-        yield Prospect("agent beside" if agent.is_beside else f"agent {agent.lost}", waiting.limit)
+        yield Prospect(in_time(agent), waiting.limit)
     elif waiting.limit is not None:
         yield Prospect("gives up" if passed < waiting.limit else "given up", waiting.limit)

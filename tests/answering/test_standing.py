@@ -107,7 +107,7 @@ TABLE: Final[list[tuple[Standing, Item, Life]]] = [
     (Standing.DENIED, decided("deny", became="ended"), Life.OPEN),
     (Standing.RAN, decided("deny", became="ran"), Life.OPEN),
     (Standing.DENIED, decided("deny", host="gemini-cli", method="BeforeTool"), Life.OPEN),
-    (Standing.DENIED, decided("deny", line='{"agent_id": "a7"}'), Life.OPEN),
+    (Standing.DENIAL_SENT, decided("deny", line='{"agent_id": "a7"}'), Life.OPEN),
 ]
 
 

@@ -230,9 +230,11 @@ class Guests(RuleBasedStateMachine):
         assert one.waiting.step(time.monotonic()) is None
         one.waiting.end()
         one.is_over, one.decision = True, how
-        is_beside = not one.sent.get("agent_id")
-        denial = Standing.DENIAL_SENT if is_beside else Standing.DENIED
-        told = {"allow": Standing.ALLOWED, "deny": denial, "hand back": Standing.HANDED_BACK}
+        told = {
+            "allow": Standing.ALLOWED,
+            "deny": Standing.DENIAL_SENT,
+            "hand back": Standing.HANDED_BACK,
+        }
         one.expected = {told[how]}
 
     @rule(one=prompts, form=st.sampled_from(TextForm))

@@ -236,7 +236,7 @@ def test_after_the_limit_the_agent_asks_itself_and_the_card_says_so(agent: Agent
     ("sent", "code", "locks"),
     [
         (CLAUDE, "agent beside", False),
-        ({**CLAUDE, "agent_id": "a7"}, "agent ask", False),
+        ({**CLAUDE, "agent_id": "a7"}, "agent perhaps", False),
         (COPILOT, "agent ask", True),
         (GEMINI, "agent deny", True),
         ({"unknown": "shape"}, "gives up", False),
@@ -440,7 +440,7 @@ def test_a_note_goes_to_the_agent_once_with_the_result_of_that_very_call(agent: 
     [
         (("--allow",), "allowed by you, in the terminal."),
         (("--change", '{"command": "ls"}'), "allowed with a change by you, in the terminal."),
-        (("--deny", WORDS), "denial sent by you, in the terminal; the agent"),
+        (("--deny", WORDS), "denial sent by you, in the terminal; it may"),
         (("--hand-back",), "dialog by you, in the terminal."),
         (("--allow", "--note", "small"), "allowed by you, in the terminal."),
     ],
@@ -488,14 +488,17 @@ def test_a_question_that_was_answered_at_the_keyboard_takes_its_card_away(agent:
     assert open_exchange_of(agent.inbox, opened.key).standing is Standing.KEYBOARD
 
 
-def test_a_tool_that_runs_although_it_was_denied_is_told_and_recorded(agent: Agent) -> None:
-    """Its own dialog was open as well, and somebody was faster there."""
-    with agent.asks(CLAUDE) as hook:
+@pytest.mark.parametrize("sent", [CLAUDE, {**CLAUDE, "agent_id": "a7", "agent_type": "Explore"}])
+def test_a_tool_that_runs_although_it_was_denied_is_told_and_recorded(
+    agent: Agent, sent: Mapping[str, object]
+) -> None:
+    """Its own dialog was open as well, also for a sub-agent, and somebody was faster there."""
+    with agent.asks(sent) as hook:
         opened = agent.card()
         send(opened, approvals.deny(opened, WORDS))
         assert behavior(said(hook)) == "deny"
     assert open_exchange_of(agent.inbox, opened.key).standing is Standing.DENIAL_SENT
-    ran(agent, CLAUDE)
+    ran(agent, sent)
     assert open_exchange_of(agent.inbox, opened.key).standing is Standing.RAN
     frames = agent.inbox.frames(opened.key.session)
     actions = [json.loads(frame.decision)["action"] for frame in frames if frame.decision]

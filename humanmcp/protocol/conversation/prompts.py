@@ -190,12 +190,15 @@ class AgentPrompt(NamedTuple):
         return is_claude and not self.problem and self.tool not in QUESTION_TOOLS
 
     @property
-    def is_beside(self) -> bool:
-        """The agent's own dialog is open as well: whoever answers first decides.
+    def is_beside(self) -> bool | None:
+        """The agent's own dialog is open as well: whoever answers first decides. None if unknown.
 
-        With Claude Code it is not for an agent in the background.
+        Claude Code 2.1.332 opens it for a sub-agent that it waits for, and not for one in the
+        background. Their prompts look alike.
         """
-        return self.event is not None and self.event.locks is False and not self.agent_id
+        if self.event is None or self.event.locks is not False:
+            return False
+        return None if self.agent_id else True
 
     @property
     def locks(self) -> bool:

@@ -351,7 +351,7 @@ def test_a_denial_has_a_reason_also_where_nobody_wrote_one() -> None:
 def test_what_a_sub_agent_and_a_server_are_called_is_read() -> None:
     """Two servers may have the same tool."""
     prompt = read_prompt(json.dumps({**CLAUDE, "agent_id": "a7", "agent_type": "Explore"}))
-    assert (prompt.agent_id, prompt.agent_type, prompt.is_beside) == ("a7", "Explore", False)
+    assert (prompt.agent_id, prompt.agent_type, prompt.is_beside) == ("a7", "Explore", None)
     assert read_prompt(json.dumps(CLAUDE)).is_beside
     assert read_prompt(json.dumps({**CURSOR, "mcp_server_name": "wiki"})).server == "wiki"
     gemini = {**GEMINI, "mcp_context": {"server_name": "wiki"}}
