@@ -226,6 +226,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     # Starting something to try, and who answers the handshake: in a room, of the own seat.
     **acts("/handshake", each(OWN | SEATS, "hand", "book")),
     **write(OWN | SEATS, "/try"),
+    **write(OWN, "/test-prompt"),
     # The room.
     **read(Who.TEACHER, "/room", "/room/seat/{number}", "/room/mistake/{code}"),
     **read(Who.TEACHER, "/room/export.zip", "/room/seats.csv"),

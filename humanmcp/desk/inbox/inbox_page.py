@@ -78,6 +78,7 @@ from humanmcp.locales import UnknownSentenceError, describe, say, spoken_languag
 from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.prompts import LABELS, OWN
 from humanmcp.protocol.conversation.questions import shown_with
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -191,6 +192,7 @@ def _show_inbox(
         "hosts": shown_snippets(request) if key is None and not desk.board.sessions() else (),
         "lesson": lesson,
         "demo_host": HOST,
+        "own_guest": LABELS[OWN],
         "probes": desk.inbox.probes() if key is None else (),
         "view": view_of(request),
     }

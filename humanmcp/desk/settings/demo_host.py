@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING, Final
+
+from humanmcp.locales import say
+from humanmcp.protocol.conversation.prompts import OWN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,3 +45,29 @@ def start(home: Path, language: str) -> bool:
             )
         _running.append(process)
         return True
+
+
+def ask_for_nothing(home: Path, language: str) -> None:
+    """Send the person a permission prompt of humanmcp's own. Its decision is kept, and no more.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    words = say("approval", "test prompt")
+    asked = {"hook_event_name": "PermissionRequest", "tool_name": say("approval", "test tool")}
+    text = json.dumps({**asked, "session_id": "test", "tool_input": {"message": words}})
+    command = (sys.executable, "-m", "humanmcp", "hook", "--host", OWN)
+    with _lock:
+        _running[:] = [process for process in _running if process.poll() is None]
+        if len(_running) >= MOST:
+            return
+        process = subprocess.Popen(  # noqa: S603 - as above
+            [*command, "--home", str(home), "--lang", language],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        _running.append(process)
+        with process.stdin as stream:  # type: ignore[union-attr] # a pipe, as asked for
+            stream.write(text.encode())

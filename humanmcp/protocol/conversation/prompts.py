@@ -103,6 +103,8 @@ _QWEN: Final = "qwen-code"
 _VSCODE: Final = "vscode"
 _CURSOR: Final = "cursor"
 _OPENCODE: Final = "opencode"
+OWN: Final = "humanmcp"
+"""A test prompt of our own, by which nothing runs."""
 
 EVENTS: Final = (
     HookEvent(_CLAUDE, "PermissionRequest", _DECISION, Lost.NOTHING, changes=True, locks=False),
@@ -118,6 +120,7 @@ EVENTS: Final = (
     HookEvent(_VSCODE, "PreToolUse", _PERMISSION, Lost.ASK, locks=None),
     HookEvent(_CURSOR, "beforeShellExecution", _CURSOR_FORM, Lost.DENY, locks=None),
     HookEvent(_CURSOR, "beforeMCPExecution", _CURSOR_FORM, Lost.DENY, locks=None),
+    HookEvent(OWN, "PermissionRequest", _DECISION, Lost.DENY, locks=None),
 )
 
 OVER: Final = frozenset({"PostToolUse", "PostToolUseFailure", "postToolUse", "AfterTool"})
@@ -134,6 +137,7 @@ LABELS: Final[Mapping[str, str]] = {
     _VSCODE: "VS Code",
     _CURSOR: "Cursor",
     _OPENCODE: "opencode",
+    OWN: "humanmcp",
 }
 
 

@@ -171,6 +171,11 @@ ANSWERS: Final[dict[tuple[str, str], tuple[Any, Any, Any]]] = {
         {"permission": "deny", "agent_message": WORDS, "user_message": WORDS},
         {"permission": "deny", "agent_message": WORDS, "user_message": WORDS},
     ),
+    ("humanmcp", "PermissionRequest"): (
+        decision("PermissionRequest", behavior="allow"),
+        decision("PermissionRequest", behavior="deny", message=WORDS),
+        decision("PermissionRequest", behavior="deny", message=WORDS),
+    ),
 }
 """What is said for allow, for deny with words, and when nobody decided (None: nothing)."""
 
