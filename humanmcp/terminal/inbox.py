@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         listed: InboxShape = {"interface": INTERFACE, "items": items}
         json_to_stdout(listed)
     else:
-        _list(_shown(inbox, everything=arguments.all), found)
+        _list(inbox, _shown(inbox, everything=arguments.all), found)
     return 0
 
 
@@ -173,7 +173,7 @@ def _items(inbox: DeskInbox, facts: SessionFacts, states: Sequence[ExchangeState
     return sorted(found, key=lambda item: item.key.number)
 
 
-def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow]) -> None:
+def _list(inbox: DeskInbox, sessions: Sequence[SessionFacts], found: Sequence[TerminalRow]) -> None:
     for facts in sessions:
         mine = [row for row in found if row.opened.facts.name == facts.name and not is_parked(row)]
         to_stdout(*_heading(facts))
@@ -187,7 +187,8 @@ def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow]) -> Non
     if parked := [row for row in found if is_parked(row)]:
         to_stdout(Painted(say(SECTION, "parked"), "bold"))
         _table(parked, utc_now())
-    if not any(facts.is_open for facts in sessions):
+    guests = (one for one in listed_sessions(inbox) if one.role.traits.is_guest)
+    if not any(facts.is_open for facts in sessions) and not any(guests):
         to_stdout(say(SECTION, "no session"))
     elif not (waiting := [row for row in found if row.waits]):
         to_stdout(say(SECTION, "nothing"))
@@ -258,7 +259,7 @@ def _watch(inbox: DeskInbox, arguments: argparse.Namespace, home: Path) -> int:
                 seen = waiting
                 note_listed(home, {row.name: row.item.key for row in found})
                 raw_to_stdout(ring + _CLEAR + say(SECTION, "watching"))
-                _list(_shown(inbox, everything=arguments.all), found)
+                _list(inbox, _shown(inbox, everything=arguments.all), found)
             else:
                 before = _report_changes(before, found, arguments)
             time.sleep(_LOOK_EVERY)

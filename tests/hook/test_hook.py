@@ -566,6 +566,8 @@ def test_the_name_of_a_prompt_is_never_that_of_another_one(agent: Agent) -> None
         assert terminal(agent, "show", "a2").returncode == 0
         assert terminal(agent, "answer", "a2/2", "--allow").returncode == 0
         assert behavior(said(second)) == "allow"
+    # The agent is there, also when it asks nothing.
+    assert "No host is connected" not in terminal(agent, "inbox").stdout
 
 
 @pytest.mark.parametrize(("host", "event"), [("gemini-cli", "BeforeTool"), ("codex", "PreToolUse")])
