@@ -56,6 +56,9 @@ def test_a_test_prompt_is_a_prompt_of_humanmcp_and_says_what_was_decided(desking
         reply = {"text": json.dumps({"behavior": "deny"}), "form": "decision"}
         desking.post(f"/api/exchanges/{one['session']}/{one['number']}/reply", reply)
         assert printed(hook)
+    card = desking.page(f"/m/{one['session']}/{one['number']}")
+    assert '<p class="banner refused" role="status">Denial sent' in card  # in red
+    assert 'class="prompt denial-sent"' in desking.page("/history")
     page = desking.page("/")
     assert "Approvals from Claude Code come here." in page
     assert "You are the MCP server.</h1>" not in page
