@@ -59,6 +59,7 @@ SHARED: Final = {
     "common/toml_edit": (),
     "common/web_folder": (),
     "setup/hosts": ("protocol", "common/settings", "common/toml_edit"),
+    "setup/hook_entries": ("protocol", "common/jsonc", "setup/config_file", "setup/hosts"),
     "setup/config_file": (
         *("protocol", "locales", "setup/hosts", "common/block_yaml", "common/jsonc"),
         *("common/person_files", "common/toml_edit"),

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
 
 
 SECTION: Final = "check"
+_FORMS: Final = tuple(one.value for one in TextForm if one is not TextForm.DECISION)
 _Checked: TypeAlias = "tuple[int, Mapping[str, Any] | None]"
 """The exit status of one file, and its JSON; None if what is wrong was printed as text."""
 _CHUNK: Final = 1 << 18
@@ -218,7 +219,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--protocol-version", choices=versions.ALL, metavar="VERSION")
     flag("--request", metavar="FILE")
     flag("--no-hosts", action="store_true")
-    flag("--form", choices=[form.value for form in TextForm], default="message", metavar="FORM")
+    flag("--form", choices=_FORMS, default="message", metavar="FORM")
     out = parser.add_mutually_exclusive_group()
     flag("--json", to=out, action="store_const", dest="format", const="json", default="text")
     flag("--format", to=out, choices=("text", "json", *GATES), default="text")
