@@ -365,7 +365,7 @@ def test_nothing_comes_from_elsewhere_and_little_comes_at_all(
     assert shown.foreign == fresh.foreign == []
     assert failed == []
     written = weight(loaded, desk.page(f"/m/{name}/2"))
-    assert opened <= written < 188_000
+    assert opened <= written < 189_000
 
 
 def weight(loaded: set[str], html: str) -> int:
