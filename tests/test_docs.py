@@ -195,7 +195,7 @@ def flags_of(command: str) -> set[str]:
 
 
 OF_THE_SAMPLE: Final = ("humanmcp waiting", "--remind 10")
-"""What `samples/extension/` adds: `tests/test_extensions.py` runs it."""
+"""What `samples/extension/` adds: `tests/extensions/test_extensions.py` runs it."""
 
 
 def unknown_in(code: str) -> list[str]:

@@ -47,8 +47,11 @@ def card_in(page: str) -> str:
         text = re.search(r'<pre tabindex="0">\n(.*)</pre>', inside, re.DOTALL)
         assert text is not None
         drawn = text[1].split("\n")
-        if kind == "difference":
-            signed = re.findall(r'<span class="line[^"]*"><b>(.) </b>(.*?)</span>', text[1])
+        if kind != "difference":  # each line is marked, so that one that wraps is known
+            plain = re.sub(r'<span class="line"[^>]*>(.*?)</span>', r"\1", text[1], flags=re.DOTALL)
+            drawn = plain.split("\n")
+        else:
+            signed = re.findall(r'<span class="line[^"]*"[^>]*><b>(.) </b>(.*?)</span>', text[1])
             drawn = [f"{sign}{line}" for sign, line in signed]
         lines += [f"{name[1] if name else ''}: {line}" for line in drawn]
     return html.unescape(re.sub("</?bdi>", "", "\n".join(lines)))

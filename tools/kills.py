@@ -82,7 +82,8 @@ class Phone(threading.Thread):
             self.tap = self.tap._replace(told=str(record.get("became", "")))
 
     def _post(self, what: str) -> tuple[int, dict[str, Any]]:
-        body = json.dumps({"text": self.tap.text, "form": "text"}).encode()
+        form = "decision" if self.tap.text.startswith('{"behavior"') else "text"
+        body = json.dumps({"text": self.tap.text, "form": form}).encode()
         headers = {**self._bearer, "Content-Type": "application/json"}
         self._connection.request("POST", f"{self._path}/{what}", body=body, headers=headers)
         response = self._connection.getresponse()

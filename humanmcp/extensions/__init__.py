@@ -59,7 +59,7 @@ class Extension(NamedTuple):
     """The module of each command, by the group of the help: `{"roles": {"judge": "…"}}`. Its help
     is the sentence `command NAME` of the section that has the extension's name."""
     capabilities: Sequence[str] = ()
-    """Classes: `server/moments.py` says what they hear, and `Capability.SETTINGS` what they bring
+    """Classes: `server/moments.py` says what they hear, and `SETTINGS` of a class what it brings
     to be set."""
     pages: Sequence[str] = ()
     """Modules with a `router`, and `RIGHTS`: who may use each of its routes (`desk/rights.py`)."""

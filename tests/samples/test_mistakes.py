@@ -17,6 +17,7 @@ IN_CONVERSATION: Final = frozenset(
         *("J24", "J25", "J27", "J40", "M25", "M119"),  # too large to be shown
         *("F01", "F02", "F03", "F04", "F05", "F06", "N02", "N52", "N53"),  # bytes that are no text
         *("N03", "N04"),  # too large to be shown
+        "N65",  # is typed for the prompt of an agent
         *("M111", "X02"),  # need the messages before
         *(
             "R21",
