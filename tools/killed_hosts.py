@@ -63,6 +63,11 @@ class CallingHost(ABC):
         """Return the answer of one of the people."""
         return f"answer {number} of {at} " + "x" * chance.choice(SIZES)
 
+    def sent_in(self, line: str, number: int) -> str:  # noqa: ARG002 - of a prompt it counts
+        """Return the text of a person in what went out."""
+        text: str = json.loads(line)["result"]["content"][0]["text"]
+        return text
+
     def texts(self, number: int) -> Sequence[str]:
         """Return the answers to a call that have reached the client."""
         mine = [one for one in self.received() if one.get("id") == number]
@@ -272,6 +277,9 @@ class HookHost(CallingHost):
         words = super().text(number, at, chance)
         allowed = [_allowed({"command": one}) for one in (_command(number), words)]
         return chance.choice([*allowed, denied(words)])
+
+    def sent_in(self, line: str, number: int) -> str:
+        return _decision_in(json.loads(line), number)
 
     def texts(self, number: int) -> Sequence[str]:
         """Return the decisions that the agent has read; what is safe is none."""

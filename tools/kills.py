@@ -258,7 +258,7 @@ class Kills:
         item = self._item(key)
         kept = [one.text for one in (item.draft, item.reply, *item.kept) if one is not None]
         line = item.answer.line if item.answer is not None else ""
-        sent = json.loads(line)["result"]["content"][0]["text"] if line else ""
+        sent = host.sent_in(line, self._number) if line else ""
         if line:
             until(lambda: host.texts(self._number), f"the client reads what was sent ({victim})")
         came = host.texts(self._number)
