@@ -34,6 +34,7 @@ def test_the_bench_prints_every_figure_that_its_manual_explains() -> None:
     for what in printed:
         stem = re.sub(r",( \d+)? (pending|idle|sessions)$", "", what).removesuffix(" to exit")
         stem = stem.replace("of 400 mistakes", "of 40,000 mistakes")
+        stem = stem.replace("a log of 1,000 messages", "a log of 100,000 messages")
         stem = re.sub(r"\d+ servers? with \d+", "N servers with W", stem)
         stem = re.sub(r"\d+ (waiting sessions|sessions with|sessions to|sessions$)", r"N \1", stem)
         stem = re.sub(
