@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.answering.standing import prompt_of
+from humanmcp.answering.standing import Standing, prompt_of
 from humanmcp.inbox.contract import (
     Purpose,
     Reply,
@@ -53,14 +53,14 @@ KEYBOARD: Final = "keyboard"
 ENDED: Final = "ended"
 """Who takes away what an agent that has ended its turn does not wait for any more."""
 ENDINGS: Final = (KEYBOARD, ENDED)
-LATE: Final = "late"
-"""The reason of a prompt that nobody decided in time."""
 TWIN: Final = "twin"
 """Why nobody knows whether a prompt still waits: so many equal ones have run, decided elsewhere."""
 RAN: Final = "ran"
 """What became of a decision: the tool ran."""
 _LOOKED_AT: Final = 20
 """The newest decisions that a tool which has run may belong to."""
+_REMEMBERED: Final = 400
+"""The newest lines among which a killed process may have left a decision."""
 
 
 def guest_name(prompt: AgentPrompt) -> str:
@@ -166,34 +166,47 @@ def _tool_ran(
     denied = [one for one in decided if _action(one) == "deny"]
     for one in () if same or event.name == "PostToolUseFailure" else _same(event, denied):
         inbox.fetched(one.item.key, at, RAN)
-        _record_ran(inbox, one, event, at)
+        amend_record(inbox, one.item, RAN, at, event.input)
         break
     return ""
 
 
-def _record_ran(inbox: Inbox, denied: _Asked, event: AgentPrompt, at: str) -> None:
-    """Write into the record of decisions that a tool ran which was denied here."""
+def amend_record(inbox: Inbox, item: Item, action: str, at: str, answered: str = "") -> None:
+    """Add to the record of decisions what became of one: it ran, or was not printed."""
+    prompt, by = prompt_of(item), KEYBOARD if action == RAN else ""
     record = DecisionRecord(
-        *denied.item.key,
-        event.name,
-        denied.item.line,
-        event.input,
-        by=KEYBOARD,
-        where=origin_in_words(KEYBOARD, ""),
-        action=RAN,
+        *item.key,
+        prompt.name,
+        item.line,
+        answered,
+        by=by,
+        where=origin_in_words(by, ""),
+        action=action,
         taken_at=at,
-        agent=str(event),
+        agent=str(prompt),
     )
 
     def write(tail: Tail) -> tuple[list[Frame], Tail]:
         chain = DecisionChain(tail.decisions, tail.last_decision)
         line = chain.add(record)
-        frame = Frame(
-            tail.seq + 1, at, Direction.NOTE, b"", by=KEYBOARD, note=DECIDED, decision=line
-        )
+        frame = Frame(tail.seq + 1, at, Direction.NOTE, b"", item.key.number, by, DECIDED)
+        frame = frame._replace(decision=line)
         return [frame], Tail(frame.seq, chain.number, chain.last)
 
-    inbox.share(denied.item.key.session, write)
+    inbox.share(item.key.session, write)
+
+
+def record_unconfirmed(inbox: Inbox, session: str, at: str) -> None:
+    """Add to the record of which decisions nobody knows whether they were printed.
+
+    Their process was killed after it had recorded them.
+    """
+    left = [one for one in inbox.items(session, ExchangeState.ABANDONED, _LOOKED_AT) if one.reply]
+    for item in left:
+        frames = inbox.last_frames_before(session, 0, _REMEMBERED)
+        mine = [one for one in frames if one.number == item.key.number and one.decision]
+        if mine and mine[-1].direction is Direction.OUT:
+            amend_record(inbox, item, Standing.UNCONFIRMED, at)
 
 
 def twins_of(item: Item) -> int:

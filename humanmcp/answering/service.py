@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from humanmcp import extensions
+from humanmcp.answering.standing import NOT_PRINTED
 from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import (
     WRITES_FOR,
@@ -437,7 +438,7 @@ def result_of(opened: OpenExchange, reply: Reply) -> SendResult | None:
 
 def _not_sent(item: Item, reply: Reply) -> Outcome:
     """Return the outcome where nothing says that a reply was sent, now or a first time."""
-    before = item.reply
+    before = None if item.reason in NOT_PRINTED else item.reply
     is_ours = before is not None and before._replace(at=reply.at, shown_at=reply.shown_at) == reply
     return Outcome.UNCONFIRMED if is_ours else Outcome.OVER
 

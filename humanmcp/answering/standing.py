@@ -83,6 +83,8 @@ class Standing(enum.StrEnum):
     """It ran without a decision from here."""
     MOVED_ON = "moved on"
     """The agent has ended its turn without a decision from here."""
+    UNRECORDED = "unrecorded"
+    """Not allowed: the decision could not be written down."""
     LATE = "late"
     """Nobody decided within the limit of the hook."""
     WITHDRAWN = "withdrawn"
@@ -108,6 +110,8 @@ class Standing(enum.StrEnum):
 _NOW: Final = (Standing.WAITS, Standing.HELD, Standing.WRITING, Standing.RETURNED)
 _ON_ITS_WAY: Final = (Standing.PARKED, Standing.SENDING, Standing.STORED)
 _OPEN: Final = (*_NOW, *_ON_ITS_WAY, Standing.SUBSCRIPTION, Standing.FOLLOWS)
+NOT_PRINTED: Final = (Standing.LATE, Standing.UNRECORDED)
+"""Why no decision about a prompt was printed."""
 _REASONS: Final = (Standing.QUIET, Standing.HANDSHAKE, Standing.TWIN)
 
 
@@ -169,9 +173,11 @@ def _decided(item: Item) -> Standing:
     """Return what became of a prompt that does not wait any more."""
     answer = item.answer
     if answer is None:
+        if item.reason in NOT_PRINTED:
+            return Standing(item.reason)
         if item.reply is not None and item.reply.by not in _ACTIONS:
             return Standing.UNCONFIRMED
-        return Standing.LATE if item.reason == Standing.LATE else Standing.WITHDRAWN
+        return Standing.WITHDRAWN
     if answer.action != "deny":
         return _ACTIONS.get(answer.action, Standing.ANSWERED)
     if answer.became == Standing.RAN:

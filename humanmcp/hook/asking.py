@@ -4,12 +4,19 @@ Theory of operation
 -------------------
 An agent starts this program for each prompt: JSON on stdin, the decision as JSON on stdout, the
 exit status 0. The prompt is an exchange of its agent's session in the inbox (`join`), as the agent
-wrote it, and this process waits for the decision. What it prints is recorded first, and the person
-is told *sent* once it is written.
+wrote it, and this process waits for the decision.
 
-Nothing is allowed but by a decision that says so. Whatever goes wrong, what is safe at the event is
-printed (`Lost`), before the agent's own timeout, which lets some agents run the tool. The limit
-counts from the start of the process, and one thread does nothing but watch it.
+Nothing is allowed but by a decision that says so and is recorded. Whatever goes wrong, what is safe
+at the event is printed (`Lost`), before the agent's own timeout, which lets some agents run the
+tool. The limit counts from the start of the process, and one thread does nothing but watch it.
+
+  decided ──▶ recorded ──▶ printed ──▶ closed as answered
+     │            │            the limit passed meanwhile: *late* is recorded, too
+     │            └──────────▶ the agent is gone, or this process killed: *unconfirmed*
+     └──────────▶ not recorded: a denial is printed; anything else is not allowed, and it is said
+
+Who was killed between two of these leaves a prompt without an end, and a decision of which nobody
+knows whether the agent has it. The next process of the agent adds that to the record.
 """
 
 from __future__ import annotations
@@ -20,7 +27,14 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.guests import ENDINGS, LATE, begin_facts, fitting_pattern
+from humanmcp.answering.guests import (
+    ENDINGS,
+    amend_record,
+    begin_facts,
+    fitting_pattern,
+    record_unconfirmed,
+)
+from humanmcp.answering.standing import Standing
 from humanmcp.common.line_pipe import has_reader
 from humanmcp.common.own_process import StopSignals, log_to
 from humanmcp.common.settings import home_folder, make_home
@@ -111,6 +125,7 @@ class PromptWaiting:
         """Record and show the prompt. Return False if a pattern has decided it."""
         facts = begin_facts(self._prompt, self._stamp())
         self._inbox.join(facts)
+        record_unconfirmed(self._inbox, facts.name, facts.started)
         self.key = self._inbox.enter(facts.name)
         self._record(Direction.IN, self._raw)
         prompt, left = self._prompt, self._printer.deadline - time.monotonic()
@@ -160,11 +175,11 @@ class PromptWaiting:
     def leave(self) -> None:
         """Do nothing: `run` ends it."""
 
-    def _give_up(self) -> None:
-        words = self._printer.too_late
-        self._printer.lost(words)
-        self._keep(partial(self._record, Direction.OUT, self._printer.safe(words).encode()))
-        self._keep(partial(self._inbox.close, self.key, ExchangeState.CANCELLED, None, reason=LATE))
+    def _give_up(self, words: str = "", reason: Standing = Standing.LATE) -> None:
+        """Print what is safe, and record that nothing else was printed."""
+        said = self._printer.lost(words or self._printer.too_late)
+        self._keep(partial(self._record, Direction.OUT, said.encode()))
+        self._keep(partial(self._inbox.close, self.key, ExchangeState.CANCELLED, reason=reason))
 
     # -- deciding ---------------------------------------------------------------------------------
 
@@ -177,12 +192,24 @@ class PromptWaiting:
             return False
         action = reply.by if reply.by in ENDINGS else action_of(self._prompt, decided)
         said = verdict.line
-        self._keep(partial(self._record, Direction.OUT, said.encode(), reply, action))
-        words = decided.message if decided.behavior == "deny" else ""
-        if self._printer.print(said, words):
+        why = self._keep(partial(self._record, Direction.OUT, said.encode(), reply, action))
+        if why and decided.behavior == "allow":
+            self._give_up(say(SECTION, "unrecorded", why=why), Standing.UNRECORDED)
+        elif self._printer.print(said, decided.message if decided.behavior == "deny" else ""):
             ending = Answer(said, reply.by, self._stamp(), action=action)
             self._keep(partial(self._inbox.close, self.key, ExchangeState.ANSWERED, ending))
+        else:
+            is_late = self._printer.said is not None
+            if not why:
+                self._keep(partial(self._amend, Standing.LATE if is_late else Standing.UNCONFIRMED))
+            if is_late:
+                self._give_up()
         return True
+
+    def _amend(self, action: Standing) -> None:
+        """Add to the record that what it says was not printed, or perhaps not."""
+        said = self._printer.said or ""
+        amend_record(self._inbox, self._inbox.item(self.key), action, self._stamp(), said)
 
     def _record(
         self, direction: Direction, raw: bytes, reply: Reply | None = None, action: str = ""
@@ -221,12 +248,14 @@ class PromptWaiting:
         )
 
     @staticmethod
-    def _keep(write: Callable[[], object]) -> None:
-        """Write down; trouble with the disk keeps no decision back."""
+    def _keep(write: Callable[[], object]) -> str:
+        """Write down. Return why that was not possible, or ""."""
         try:
             write()
         except InboxError as error:
             logger.warning("not kept: %s", error)
+            return error.sentence()
+        return ""
 
 
 class _AgentWatch:

@@ -34,6 +34,8 @@ class Printer:
         self.limit = limit
         self.status = 0
         self.is_over = False
+        self.said: str | None = None
+        """What the agent has; None as long as that is not known."""
         self._lock = threading.Lock()
 
     def print(self, text: str, words: str = "") -> bool:
@@ -54,15 +56,14 @@ class Printer:
                     pass
             except OSError:
                 return False
+            self.said = text
             return True
 
-    def safe(self, words: str) -> str:
-        """Return what is safe when nobody decided."""
-        return answer(self.prompt, Decided("ask", words))
-
-    def lost(self, words: str) -> None:
-        """Print what is safe, unless something was printed."""
-        self.print(self.safe(words), words)
+    def lost(self, words: str) -> str:
+        """Print what is safe when nobody decided, unless something was printed. Return it."""
+        safe = answer(self.prompt, Decided("ask", words))
+        self.print(safe, words)
+        return safe if self.said is None else self.said
 
     @property
     def too_late(self) -> str:

@@ -7,23 +7,24 @@ under a lock that is held for as long as a disk takes.
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import records
-from humanmcp.inbox.atomic import replace_file
+from humanmcp.inbox.atomic import replace_file, signature
 from humanmcp.inbox.bell import Bell
 from humanmcp.inbox.contract import Key, SessionFacts, Tail
 from humanmcp.inbox.life_lock import LifeLock, is_held, turn
 from humanmcp.inbox.session_folder import find_record
 from humanmcp.inbox.transcript_writer import TranscriptWriter
-from humanmcp.inbox.transcripts import frames_before
+from humanmcp.inbox.transcripts import frames_after, frames_before
 from humanmcp.protocol.conversation.decisions import DecisionChain
 from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from humanmcp.inbox.session_folder import SessionFolder
@@ -64,29 +65,46 @@ class GuestFolder:
         for name in ("", records.OUTBOX, records.ENTERED, *records.STATES):
             (self.path / name).mkdir(mode=0o700, exist_ok=True)
         with turn(self.path / records.TURN):
-            if not (self.path / records.SESSION).exists():
+            if self._facts() is None:  # new, or torn by a crash
                 give_letter(self.folder)
-                self._write_facts(facts)
+                chain = DecisionChain()
+                for frame in self._frames():
+                    if frame.decision:
+                        chain.go_on(frame.decision)
+                last = chain.last if chain.number else ""
+                self._write_facts(facts._replace(decisions=chain.number, last_decision=last))
         for number in self.folder.numbers(ExchangeState.PENDING):
             if not is_held(entered_path(self.folder, number)):
-                self.folder.close(number, ExchangeState.ABANDONED, None, "", None)
+                # A reply that was on its way stays one: its process may have printed it.
+                sent = signature(self.folder.at(ExchangeState.PENDING, number) / records.REPLY)
+                self.folder.close(number, ExchangeState.ABANDONED, None, "", sent)
 
     def enter(self) -> tuple[Key, Entered]:
         """Take the next number."""
         path = self.path / records.NUMBER
         with turn(self.path / records.TURN):
-            number = (find_record(path, lambda record: int(record.get("number", 0))) or 0) + 1
-            self._replace(path, {"number": number})
-        return Key(self.folder.name, number), Entered(self.folder, number)
+            number = find_record(path, records.read_number)
+            if number is None:  # new, or torn by a crash: what was shown to somebody is recorded
+                number = max((one.number for one in self._frames()), default=0)
+            self._replace(path, {"number": number + 1})
+        return Key(self.folder.name, number + 1), Entered(self.folder, number + 1)
+
+    def _frames(self) -> Iterator[Frame]:
+        path = self.path / records.TRANSCRIPT
+        return frames_after(path, 0) if path.exists() else iter(())
+
+    def _facts(self) -> SessionFacts | None:
+        name = self.folder.name
+        path = self.path / records.SESSION
+        return find_record(path, lambda record: records.read_facts(name, record))
 
     def share(self, write: Callable[[Tail], tuple[Sequence[Frame], Tail]]) -> None:
         """Append to the transcript, and keep the end of the chain in the facts."""
         path = self.path / records.TRANSCRIPT
         with turn(self.path / records.TURN):
-            facts = find_record(
-                self.path / records.SESSION,
-                lambda record: records.read_facts(self.folder.name, record),
-            ) or SessionFacts(self.folder.name, "")
+            facts = self._facts()
+            if facts is None:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), str(self.path / records.SESSION))
             chain = DecisionChain(facts.decisions, facts.last_decision)
             last = frames_before(path, 0, _MOST_AT_ONCE)
             for frame in last:  # a process may have died before it wrote the facts

@@ -266,6 +266,15 @@ def _has_text(record: Record, name: str) -> Record:
     return record
 
 
+def read_number(record: Record) -> int:
+    """Read the last number that was given to a prompt.
+
+    Raises:
+        UnreadableError: there is none.
+    """
+    return int(_typed(record, "number", int))
+
+
 # -- sessions ---------------------------------------------------------------------------------
 
 

@@ -97,6 +97,11 @@ TABLE: Final[list[tuple[Standing, Item, Life]]] = [
     (Standing.WITHDRAWN, prompt(), Life.CLOSED),
     (Standing.UNCONFIRMED, prompt(**ENDED, reply=Reply("a", by="desk")), Life.OPEN),
     (Standing.LATE, prompt(state=ExchangeState.CANCELLED, reason="late"), Life.OPEN),
+    (
+        Standing.UNRECORDED,
+        prompt(state=ExchangeState.CANCELLED, reason="unrecorded", reply=Reply("a", by="desk")),
+        Life.OPEN,
+    ),
     (Standing.ALLOWED, decided("allow"), Life.CLOSED),
     (Standing.CHANGED, decided("change"), Life.OPEN),
     (Standing.ANSWERED, decided("answer"), Life.OPEN),

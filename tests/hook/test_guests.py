@@ -1,15 +1,20 @@
-"""Agents with sub-agents, people at desks and keyboards, patterns, kills and clocks, in any order.
+"""Agents with sub-agents, people at desks and keyboards, patterns, kills, disks and clocks.
+
+They act in any order.
 
 Each prompt is played by hand, step by step, so nothing waits. The promise: nothing is allowed that
 nobody allowed as it was shown, every prompt ends in exactly one decision or in *not known*, what is
-told of it is so, and what was typed is kept.
+told of it is so, the record says what was printed, and what was typed is kept.
 """
 
+import contextlib
+import errno
 import json
 import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -31,7 +36,8 @@ from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.standing import Standing
 from humanmcp.hook.asking import PromptWaiting
 from humanmcp.hook.printer import Printer
-from humanmcp.inbox.contract import Reply
+from humanmcp.inbox import records
+from humanmcp.inbox.contract import Reply, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.decisions import ChainEnd, verify_decisions
 from humanmcp.protocol.conversation.prompts import AgentPrompt, read_prompt
@@ -44,6 +50,16 @@ AGENTS: Final = st.sampled_from(["one", "one", "one", "two"])
 SUB_AGENTS: Final = st.sampled_from(["", "", "a1", "a2"])
 COMMANDS: Final = st.sampled_from(["git status", "git status", "rm x"])
 FOLDERS: Final = st.sampled_from(["/p", "/q"])
+HOW: Final = st.sampled_from(["allow", "deny", "hand back"])
+TOLD: Final = {
+    "allow": Standing.ALLOWED,
+    "deny": Standing.DENIAL_SENT,
+    "hand back": Standing.HANDED_BACK,
+}
+
+
+class KilledError(BaseException):
+    """The process is gone: nothing of it runs any more."""
 
 
 @dataclass(eq=False)
@@ -59,6 +75,9 @@ class Played:
     decision: str = ""
     is_over: bool = False
     typed: str = ""
+    is_unrecorded: bool = False
+    is_killed: bool = False
+    """It died after it had recorded a decision, and no process of its agent has looked since."""
 
     @property
     def behavior(self) -> str:
@@ -112,6 +131,8 @@ class Guests(RuleBasedStateMachine):
         if is_allowed:
             one.is_over, one.decision, one.expected = True, "allow", {Standing.ALLOWED}
             waiting.end()
+        for each in self.played:
+            each.is_killed = each.is_killed and each.waiting.key.session != one.waiting.key.session
         self.played.append(one)
         return one
 
@@ -186,9 +207,13 @@ class Guests(RuleBasedStateMachine):
         """The process of a prompt dies without a word."""
         if one.is_over:
             return
+        self._release(one)
+        one.is_over, one.expected = True, {Standing.WITHDRAWN}
+
+    @staticmethod
+    def _release(one: Played) -> None:
         for entered in one.inbox._entered.values():
             entered.lock.release()
-        one.is_over, one.expected = True, {Standing.WITHDRAWN}
 
     @rule(one=consumes(prompts))
     def let_the_limit_pass(self, one: Played) -> None:
@@ -206,9 +231,19 @@ class Guests(RuleBasedStateMachine):
         """Somebody allows it, and what is like it from now on."""
         self.decide(one, "allow", like=True)
 
-    @rule(one=prompts, how=st.sampled_from(["allow", "deny", "hand back"]))
+    @rule(one=prompts, how=HOW)
     def decide(self, one: Played, how: str, *, like: bool = False) -> None:
         """Somebody decides at the desk, on a phone, or in a terminal; the first one wins."""
+        if not self._is_sent(one, how, like=like):
+            return
+        one.may_allow = how == "allow"
+        assert one.waiting.step(time.monotonic()) is None
+        one.waiting.end()
+        one.is_over, one.decision = True, how
+        one.expected = {TOLD[how]}
+
+    def _is_sent(self, one: Played, how: str, *, like: bool = False) -> bool:
+        """Send a decision as a desk does. Return False if the prompt is over."""
         opened = self._opened(one)
         asked = opened.asked
         assert asked is not None
@@ -221,21 +256,77 @@ class Guests(RuleBasedStateMachine):
         result = service.send(opened, reply._replace(by="desk"), within=0)
         if one.is_over:
             assert result.outcome in {service.Outcome.OVER, service.Outcome.TAKEN}
-            return
+            return False
         assert result.outcome is service.Outcome.QUEUED
         if how == "allow" and like:
             approvals.allow_like(opened, approvals.patterns_of(opened)[0])
             self.patterns.add(_pattern(one))
-        one.may_allow = how == "allow"
+        return True
+
+    # -- what a disk does -------------------------------------------------------------------------
+
+    @rule(one=prompts, how=HOW)
+    def decide_while_nothing_can_be_recorded(self, one: Played, how: str) -> None:
+        """A denial goes out; what cannot be recorded is not allowed, and that is said."""
+        if not self._is_sent(one, how):
+            return
+
+        def share(*_: object) -> None:
+            raise StoreError(OSError(errno.ENOSPC, "full"), "session", session="a")
+
+        one.inbox.share = share  # type: ignore[assignment] # a full disk
         assert one.waiting.step(time.monotonic()) is None
         one.waiting.end()
-        one.is_over, one.decision = True, how
-        told = {
-            "allow": Standing.ALLOWED,
-            "deny": Standing.DENIAL_SENT,
-            "hand back": Standing.HANDED_BACK,
-        }
-        one.expected = {told[how]}
+        one.is_over, one.decision = True, "" if how == "allow" else how
+        one.expected = {Standing.UNRECORDED if how == "allow" else TOLD[how]}
+        one.is_unrecorded = True
+
+    @rule(one=consumes(prompts), how=HOW)
+    def let_the_limit_pass_while_a_decision_is_recorded(self, one: Played, how: str) -> None:
+        """The disk stalls, and what is safe was printed meanwhile: the record says so."""
+        if not self._is_sent(one, how):
+            return
+        printer = one.waiting._printer
+        self._after_recording(one, lambda: printer.lost(printer.too_late))
+        assert one.waiting.step(time.monotonic()) is None
+        one.waiting.end()
+        one.is_over, one.expected = True, {Standing.LATE}
+
+    @rule(one=consumes(prompts), how=HOW)
+    def kill_while_a_decision_is_recorded(self, one: Played, how: str) -> None:
+        """Nobody knows then what the agent was told, and nothing says that somebody does."""
+        if not self._is_sent(one, how):
+            return
+
+        def die() -> None:
+            raise KilledError
+
+        self._after_recording(one, die)
+        with contextlib.suppress(KilledError):
+            one.waiting.step(time.monotonic())
+        self._release(one)
+        one.is_over, one.expected, one.is_killed = True, {Standing.UNCONFIRMED}, True
+
+    @staticmethod
+    def _after_recording(one: Played, happen: Callable[[], object]) -> None:
+        share = one.inbox.share
+        happened: list[int] = []
+
+        def shared(session: str, write: Any) -> None:  # noqa: ANN401 - as the inbox takes it
+            share(session, write)
+            if not happened:
+                happened.append(1)
+                happen()
+
+        one.inbox.share = shared  # type: ignore[method-assign] # a disk that is slow
+
+    @rule(name=st.sampled_from([records.NUMBER, records.SESSION]), agent=AGENTS)
+    def tear_a_file(self, name: str, agent: str) -> None:
+        """A crash leaves a file empty: no number comes again, and the chain goes on."""
+        asked = [one for one in self.played if one.sent["session_id"] == agent]
+        if asked:
+            (self.home / "sessions" / guest_name(asked[0].prompt) / name).write_bytes(b"")
+            self.ask(agent, "", "git status", "/p")
 
     @rule(one=prompts, form=st.sampled_from(TextForm))
     def type_what_decides_nothing(self, one: Played, form: TextForm) -> None:
@@ -280,6 +371,18 @@ class Guests(RuleBasedStateMachine):
         """Every prompt waits, or has exactly one end."""
         for one in self.played:
             assert self._opened(one).standing in one.expected
+
+    @invariant()
+    def the_record_says_what_was_printed(self) -> None:
+        """Of a process that was killed, from the next prompt of its agent on."""
+        for one in self.played:
+            frames = self.desk.frames(one.waiting.key.session)
+            mine = [f for f in frames if f.number == one.waiting.key.number and f.decision]
+            actions = [json.loads(frame.decision)["action"] for frame in mine]
+            *_, last = ["", *(each for each in actions if each != "ran")]
+            behavior = {"allow": "allow", "deny": "deny"}.get(last, "")
+            if not one.is_killed:
+                assert behavior == one.behavior or (one.is_unrecorded and last == "")
 
     @invariant()
     def each_agent_has_one_letter_and_each_prompt_a_number(self) -> None:
