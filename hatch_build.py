@@ -68,8 +68,7 @@ class MadeFilesHook(BuildHookInterface):  # type: ignore[type-arg]  # the type o
     def _compile_sentences(self, build_data: dict[str, Any]) -> None:
         compiling = _load(ROOT / "humanmcp" / "locales" / "compiling.py")
         self._made = tempfile.TemporaryDirectory()
-        extensions = (ROOT / "humanmcp" / "extensions").glob("*/locales")
-        for number, folder in enumerate((ROOT / "humanmcp" / "locales", *sorted(extensions))):
+        for number, folder in enumerate(compiling.folders()):
             made = Path(self._made.name, str(number))
             for language in compiling.languages(folder):
                 sections = compiling.sections(language, folder)

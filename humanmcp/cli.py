@@ -53,13 +53,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "host": "humanmcp.host.commands.host",
         "play": "humanmcp.play",
     },
-    "between": {
-        "tap": "humanmcp.tap.command",
-        "hold": "humanmcp.tap.hold",
-        "release": "humanmcp.tap.release",
-        "wrap": "humanmcp.setup.wrap",
-        "unwrap": "humanmcp.setup.unwrap",
-    },
+    "between": {},
     "sessions": {
         "replay": "humanmcp.server.replay_command",
         "export": "humanmcp.export.command",
@@ -69,7 +63,9 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "hosts": "humanmcp.export.hosts",
     },
 }
-"""Every command of ours and its module, in the groups of the help. Their help is in `locales/`."""
+"""Every command of ours and its module, in the groups of the help. Their help is in `locales/`.
+
+A group without commands of ours has those of extensions."""
 
 COMMANDS: Final[Mapping[str, str]] = {
     name: module for group in GROUPS.values() for name, module in group.items()
@@ -82,7 +78,7 @@ def groups() -> Mapping[str, Mapping[str, str]]:
     for name, command in extensions.commands().items():
         if name not in COMMANDS:
             found.setdefault(command.group, {})[name] = command.module
-    return found
+    return {code: group for code, group in found.items() if group}
 
 
 def commands() -> Mapping[str, str]:

@@ -275,8 +275,8 @@ def _recorded(
 ) -> MockServer:
     """Return the server with the command that records the real one, or plays its recording.
 
-    `asked` is what a tap is told of the real server: flags, `--`, its command or URL; empty for
-    unknown.
+    `asked` is what a recorder is told of the real server: flags, `--`, its command or URL; empty
+    for unknown.
 
     Raises:
         FileNotFoundError: there is no recording.
@@ -284,14 +284,19 @@ def _recorded(
     """
     import shutil  # noqa: PLC0415 - see the head of this module
 
+    from humanmcp import extensions  # noqa: PLC0415 - as above
+
     if strays := [flag for flag in server.flags if flag.split("=")[0] in _NOT_FOR_RECORDINGS]:
         raise TypeError(f"a recording takes no {strays[0]}")
     home, file = server.home, recording.file
-    tap = ("tap", "--quiet", "--home", str(home))
+    words = extensions.recorder()
+    if asked and mode != "none" and not words:
+        raise TypeError("no installed extension records a server")
+    recorder = (*words, "--home", str(home))
     made = home / "recording.jsonl"
     if asked and (mode == "all" or (mode == "once" and not file.exists())):
         recording = replace(recording, made=made, is_played=False)
-        return replace(server, recording=recording, instead=(*tap, *asked))
+        return replace(server, recording=recording, instead=(*recorder, *asked))
     is_grown = bool(asked) and mode == "new_episodes"
     if not (file.exists() or is_grown):
         raise FileNotFoundError(f"{file} is not recorded yet: pytest --humanmcp-record")
@@ -301,7 +306,7 @@ def _recorded(
         recording, played = replace(recording, made=made, is_grown=True), made
         if file.exists():
             shutil.copyfile(file, made)
-        bridge = ("--", sys.executable, "-m", "humanmcp", *tap[:-1], str(home / "remote"))
+        bridge = ("--", sys.executable, "-m", "humanmcp", *recorder[:-1], str(home / "remote"))
         after = (*_FORWARD, *(bridge if is_remote else ()), *asked)
     book = ("--book", str(server.book)) if server.book.exists() else ()
     words = ("serve", "--home", str(home), "--replay", str(played), *book, *server.flags, *after)

@@ -39,7 +39,7 @@ from humanmcp.desk.notices import notice_rules, ntfy
 from humanmcp.desk.settings import demo_host
 from humanmcp.inbox import form_drafts
 from humanmcp.locales import LANGUAGES, sentences_of
-from humanmcp.locales.compiling import sentences
+from humanmcp.locales.compiling import folders, sentences
 from humanmcp.protocol.answer_book.book_format import ENTRY_KEYS, NOTICES, SERVER
 from humanmcp.protocol.conversation.timeouts import CLIENTS
 from humanmcp.protocol.diagnostics.kinds import KINDS
@@ -314,7 +314,8 @@ def flat(language: str) -> dict[str, str]:
     """Return the sentences of a language as {room.code: sentence}."""
     return {
         f"{room}.{code}": sentence
-        for room, table in sentences(language).items()
+        for folder in folders()
+        for room, table in sentences(language, folder).items()
         for code, sentence in table.items()
     }
 

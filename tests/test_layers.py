@@ -27,7 +27,7 @@ LAYERS: Final = (
     ("inbox",),
     ("answering", "http", "launch"),
     ("api", "demo", "export"),
-    ("server", "desk", "tap", "host", "terminal"),
+    ("server", "desk", "host", "terminal"),
     ("book", "hook", "play", "pytest", "room", "setup", "welcome"),
     ("cli",),
     ("lite",),
@@ -110,6 +110,7 @@ LIBRARIES: Final = {
     "inbox/postgres": ("psycopg", "psycopg_pool"),
     "answering": ("typing_extensions",),
     "extensions/judge": ("fastapi", "starlette"),
+    "extensions/tap": ("fastapi", "starlette"),
     "desk": (
         *("apprise", "fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
         "markupsafe",  # the type of escaped text in jinja2, which installs it

@@ -9,11 +9,11 @@ from typing import Final
 
 import pytest
 
+from humanmcp import extensions
 from humanmcp.cli import commands
-from humanmcp.locales import LANGUAGES, UnknownSentenceError, language_of, say
-from humanmcp.locales.compiling import sections
+from humanmcp.locales import LANGUAGES, TIPS, UnknownSentenceError, language_of, say, sentences_of
+from humanmcp.locales.compiling import folders, sections
 
-FOLDER: Final = Path(__file__).parent.parent / "humanmcp" / "locales"
 HOSTILE: Final = "x'$(touch PWNED)'; touch PWNED & #y"
 TYPED: Final = ("humanmcp", "chmod", "ulimit", "{program!q}")
 SAFE: Final = {"prog", "codes", "needed"}
@@ -33,10 +33,17 @@ def has_fillings(line: str) -> bool:
 def sentences_with_commands() -> Iterator[tuple[str, str, str, str]]:
     """Yield language, section, code and sentence."""
     for language in LANGUAGES:
-        for section in sections(language, FOLDER):
-            for code, sentence in section.sentences.items():
+        for section in (one for folder in folders() for one in sections(language, folder)):
+            for code, alone in section.sentences.items():
+                sentence = alone.replace(TIPS, tips(section.name, code, language))
                 if any(map(has_fillings, in_backticks(sentence))):
                     yield language, section.name, code, sentence
+
+
+def tips(section: str, code: str, language: str) -> str:
+    """Return what extensions add to a sentence."""
+    found = (sentences_of(one.name, language) for one in extensions.installed())
+    return "".join(sentences.get(f"tip {section} {code}", "") for sentences in found)
 
 
 def names_in(template: str) -> dict[str, str | None]:
@@ -91,7 +98,8 @@ def test_every_command_line_with_fillings_is_in_backticks() -> None:
     outside = [
         (language, section.name, code)
         for language in LANGUAGES
-        for section in sections(language, FOLDER)
+        for folder in folders()
+        for section in sections(language, folder)
         for code, sentence in section.sentences.items()
         if command.search(re.sub(r"`[^`]+`", "", sentence))
     ]

@@ -15,10 +15,10 @@ from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.json.visible import left_to_right
 from tests.desk.devices.test_devices import Browser, link_of
+from tests.extensions.tap.tap_process import Tapped, server
 from tests.support.desk_process import Desking
 from tests.support.inbox_folder import Room, Shell, approving
 from tests.support.misleading_inputs import REFUSED, SHOWN, UNREAD, Shown
-from tests.support.tap_process import Tapped, server
 from tests.support.waiting import until
 
 EACH = pytest.mark.parametrize("shown", SHOWN.values(), ids=list(SHOWN))

@@ -2,6 +2,7 @@
 
 import hashlib
 import html
+import itertools
 import json
 import re
 import shutil
@@ -127,12 +128,11 @@ def test_the_wheel_carries_all_that_the_program_needs(wheel: Path) -> None:
 def test_the_wheel_carries_every_sentence_compiled_and_no_source(wheel: Path) -> None:
     """Two builds of one source are equal, so nothing in it says when its source was written."""
     archive = zipfile.ZipFile(wheel)
-    folder = "humanmcp/locales/"
-    found = {name for name in archive.namelist() if name.startswith(folder)}
+    found = {name for name in archive.namelist() if "/locales/" in name}
     assert not {name for name in found if name.endswith(".toml")}
-    for language in LANGUAGES:
-        for room, sentences in compiling.sentences(language).items():
-            name = f"{folder}compiled/{language}/{room}.json"
+    for folder, language in itertools.product(compiling.folders(), LANGUAGES):
+        for room, sentences in compiling.sentences(language, folder).items():
+            name = f"{folder.relative_to(ROOT).as_posix()}/compiled/{language}/{room}.json"
             assert json.loads(archive.read(name)) == {"sentences": sentences}
             found.remove(name)
     assert not {name for name in found if name.endswith(".json")}

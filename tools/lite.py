@@ -145,8 +145,7 @@ def _unpack_wheels(folder: Path, wheels: Path) -> None:
 def _copy_program(program: Path) -> None:
     """Lay out the program as it is to be imported."""
     shutil.copytree(ROOT / "humanmcp", program, ignore=shutil.ignore_patterns(*LEFT_OUT))
-    found = (compiling.FOLDER, *(ROOT / "humanmcp" / "extensions").glob("*/locales"))
-    for locales in found:
+    for locales in (one for one in compiling.folders() if one.parent.name not in LEFT_OUT):
         copy = program / locales.relative_to(ROOT / "humanmcp") / "compiled"
         for language in compiling.languages(locales):
             sections = compiling.sections(language, locales)
@@ -166,7 +165,11 @@ def _copy_program(program: Path) -> None:
 def _name_extensions(info: Path) -> None:
     """Write what an installation has of the entry points of our extensions."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    rows = [f"{name} = {value}" for name, value in project["entry-points"][GROUP].items()]
+    rows = [
+        f"{name} = {value}"
+        for name, value in project["entry-points"][GROUP].items()
+        if name not in LEFT_OUT
+    ]
     info.mkdir()
     (info / "entry_points.txt").write_text("\n".join([f"[{GROUP}]", *rows, ""]), encoding="utf-8")
 

@@ -46,7 +46,7 @@ OWN: Final = Who.OWNER | Who.SCRIPT
 HERE: Final = OWN | Who.ONE_SESSION
 SEATS: Final = Who.TEACHER | Who.WATCHER | Who.LEARNER
 DESKS: Final = HERE | SEATS
-"""Who has a desk: with its rules, its server definition and its taps."""
+"""Who has a desk: with its rules and its server definition."""
 ANSWERING: Final = DESKS | Who.DEVICE
 ALL: Final = ~Who(0)
 
@@ -124,7 +124,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     "POST /login": Entry(ALL, writes=False),
     "POST /api/login": Entry(ALL, writes=False),
     # Reading.
-    **read(ANSWERING, "/", "/list", "/history", "/compare", "/taps", "/line/{name}/{seq}"),
+    **read(ANSWERING, "/", "/list", "/history", "/compare", "/line/{name}/{seq}"),
     **read(ANSWERING, "/timeline/{name}", "/check/{name}"),
     **read(ANSWERING, "/m/{name}/{number}", "/m/{name}/{number}/line"),
     **read(ANSWERING, "/m/{name}/{number}/status", "/m/{name}/{number}/ask"),
@@ -192,7 +192,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     "POST /preferences": Entry(~Who.STRANGER, writes=False),
     **write(ANSWERING, "/api/looking"),
     **write(HERE | Who.DEVICE, "/logout"),
-    # Rules, saved answers, the server definition, what taps hold.
+    # Rules, saved answers, the server definition.
     **read(DESKS, "/book", "/m/{name}/{number}/keep", "/server", "/server/entry"),
     **acts(
         "/book",
@@ -216,7 +216,6 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
         default="look",
         most=TEXT,
     ),
-    **acts("/taps/{name}", each(DESKS, "release", "hold"), default="hold"),
     **write(DESKS, "/api/answers", "/api/rules", most=TEXT),
     # The computer of the desk.
     **read(HERE, "/settings"),

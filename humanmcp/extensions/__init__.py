@@ -43,7 +43,8 @@ class Link(NamedTuple):
 
     `place` is where it is shown: "menu" at the settings of each page, "session" where a person
     sends a message of their own, "call" at a waiting `tools/call`. At the last two, the address
-    may hold `{session}`.
+    may hold `{session}`. "holding" is in the bar while a session runs that may hold messages, and
+    where it says so.
     """
 
     place: str
@@ -64,6 +65,9 @@ class Extension(NamedTuple):
     pages: Sequence[str] = ()
     """Modules with a `router`, and `RIGHTS`: who may use each of its routes (`desk/rights.py`)."""
     links: Sequence[Link] = ()
+    recorder: Sequence[str] = ()
+    """The words of a command that records the messages between its client and a real server: flags,
+    then `--` and the server's command, or its URL, follow."""
     orders: Mapping[str, str] = _NONE
     """What people may order a running server to do (`Order.EXTENSION`), by the first word: the
     function that takes the other words, and raises an `OrderError` if they say nothing."""
@@ -157,6 +161,11 @@ def order(name: str) -> Any:  # noqa: ANN401 - as above
     """Return the function that reads the words of an order; None if no extension knows it."""
     found = (one.brings.orders[name] for one in installed() if name in one.brings.orders)
     return next(filter(None, map(load, found)), None)
+
+
+def recorder() -> Sequence[str]:
+    """Return the words of the command that records a real server; () if no extension has one."""
+    return next((one.brings.recorder for one in installed() if one.brings.recorder), ())
 
 
 def links(place: str) -> tuple[Link, ...]:

@@ -581,7 +581,7 @@ class SharedInbox(Protocol):
         """Return what the conversation has negotiated; the check needs it."""
 
     def holds(self, session: str) -> Sequence[str]:
-        """Return the patterns of messages to hold (`humanmcp tap --hold`) and of allowed calls."""
+        """Return the patterns of messages to hold and of allowed calls."""
 
     def hold(self, session: str, patterns: Sequence[str]) -> None:
         """Replace the patterns of messages to hold and of allowed calls."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 LANGUAGES: Final = ("en", "ja")
+
+
+TIPS: Final = "{tips}"
+"""The place in a sentence for what extensions say there, such as one of their commands."""
 
 
 class UnknownSentenceError(LookupError):
@@ -135,12 +139,23 @@ def find_sentence(section: str, code: str, language: str = "", /, **fillings: ob
             singular = sentences.get(f"{code} one") if fillings.get("count") in (1, "1") else None
             sentence = singular or sentences.get(code)
             if sentence is not None:
+                if TIPS in sentence:
+                    fillings |= {"tips": _tips(section, code, candidate, fillings)}
                 if "!q}" in sentence:
                     from humanmcp.common.shell import CommandFormatter  # noqa: PLC0415 - seldom needed
 
                     return CommandFormatter().format(sentence, **fillings)
                 return sentence.format(**fillings) if fillings else sentence
     return None
+
+
+def _tips(section: str, code: str, language: str, fillings: Mapping[str, object]) -> str:
+    """Return what extensions say at a sentence: each in `tip SECTION CODE` of its own section."""
+    said = []
+    for one in extensions.installed():
+        with suppress(LookupError, ValueError):  # a sentence that cannot be filled
+            said.append(find_sentence(one.name, f"tip {section} {code}", language, **fillings))
+    return "".join(filter(None, said))
 
 
 def who(by: str) -> str:

@@ -25,6 +25,11 @@ PLAIN: Final = "says"
 """The wording for all other readers: it has the code of its table."""
 
 
+def folders() -> list[Path]:
+    """Return our folder of sentences, then those of the extensions that we ship."""
+    return [FOLDER, *sorted(FOLDER.parent.glob("extensions/*/locales"))]
+
+
 def languages(folder: Path = FOLDER) -> list[str]:
     return sorted({file.parent.name for file in folder.glob("*/*.toml")})
 

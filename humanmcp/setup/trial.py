@@ -149,7 +149,7 @@ def folders_of(given: Sequence[str], variables: Mapping[str, str]) -> tuple[str,
     """
     command, *flags = given or [SERVE]
     if command != SERVE:
-        raise NotTriedError("host tap")
+        raise NotTriedError("host more")
     parser = _QuietParser(prog=f"humanmcp {SERVE}")
     serve.add_arguments(parser)
     try:

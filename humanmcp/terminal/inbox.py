@@ -156,7 +156,7 @@ def unreadable_in(facts: SessionFacts) -> str:
 
 
 def to_release(key: Key, name: str) -> tuple[str, ...]:
-    """Return the words after `humanmcp release` for a held message, which is listed as `name`."""
+    """Return the words that name a held message to a command; it is listed as `name`."""
     number = str(key.number)
     return (number,) if name == number else (number, "--session", key.session)
 

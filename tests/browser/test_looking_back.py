@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.seats import PHONE, Windows, begin, call, request, until_keys_act
+from tests.extensions.tap.tap_process import Tapped, server
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
-from tests.support.tap_process import Tapped, server
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser

@@ -12,9 +12,9 @@ from humanmcp.protocol.conversation.transcript import DROPPED, Direction
 from tests.browser.seats import Windows, open_menu, until_keys_act
 from tests.browser.test_answering import read_json, write_json
 from tests.clients.hosts import NODE
+from tests.extensions.tap.tap_process import COMMAND, Tapped, server
 from tests.support.desk_process import Desking
 from tests.support.serve_process import bare_environment
-from tests.support.tap_process import COMMAND, Tapped, server
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.browser

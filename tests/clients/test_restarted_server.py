@@ -21,11 +21,11 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import BY_CHECK
 from humanmcp.protocol.json import jsonrpc
 from tests.clients.hosts import NODE
+from tests.extensions.tap.tap_process import COMMAND, Tapped
 from tests.http.test_transport import HttpNotes
 from tests.support.ports import own_port
 from tests.support.serve_http import answers_whole
 from tests.support.serve_process import bare_environment
-from tests.support.tap_process import COMMAND, Tapped
 from tests.support.waiting import PATIENCE, until
 from tools.install import sdk_1
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.clients.hosts import NODE
+from tests.extensions.tap.tap_process import Tapped
 from tests.support.serve_http import initialize
 from tests.support.serve_process import bare_environment
-from tests.support.tap_process import Tapped
 
 pytestmark = pytest.mark.node
 CLIENT = (sys.executable, "-m", "humanmcp", "client", "--json")

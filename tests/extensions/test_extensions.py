@@ -10,8 +10,9 @@ from typing import Final
 
 import pytest
 
-from humanmcp import extensions
+from humanmcp import extensions, locales
 from humanmcp.extensions import Extension
+from humanmcp.locales import say
 from tests.server.test_notifier import command, told
 from tests.support.desk_process import Desking
 from tests.support.serve_process import HUMANMCP, Serving
@@ -62,6 +63,34 @@ def plant(site: Path, name: str, code: str) -> Path:
     (site / f"{name}.py").write_text(code, encoding="utf-8")
     (info / "entry_points.txt").write_text(POINT.format(name=name, value=f"{name}:IT"), "utf-8")
     return site
+
+
+# -- what an extension says at a sentence of ours --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tip", "said"),
+    [
+        (" Or wave: `wave {name!q}`.", " Or wave: `wave 'a b'`."),
+        (" {unknown}", ""),
+        (" {", ""),
+    ],
+)
+def test_an_extension_adds_a_tip_to_a_sentence_and_a_broken_one_is_left_out(
+    tip: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = tmp_path / "locales" / "compiled" / "en"
+    compiled.mkdir(parents=True)
+    found = {"sentences": {"tip inbox next held": tip}}
+    (compiled / "waving.json").write_text(json.dumps(found), encoding="utf-8")
+    waving = extensions.Installed("waving", tmp_path, Extension())
+    monkeypatch.setattr(extensions, "installed", lambda: (waving,))
+    locales.sentences_of.cache_clear()
+    try:
+        sentence = say("inbox", "next held", name="a b", held=("4",))
+    finally:
+        locales.sentences_of.cache_clear()
+    assert sentence == f"To read about a message: `humanmcp show 'a b'`.{said}"
 
 
 # -- the sample ------------------------------------------------------------------------------------

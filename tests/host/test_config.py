@@ -9,11 +9,11 @@ import pytest
 
 from humanmcp.common.child import ChildCommand
 from humanmcp.common.toml_edit import table_text
+from humanmcp.extensions.tap.wrap import state_of
 from humanmcp.host.config import ServerEntry, find, parse, read_config
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.locales.stop import StopError
 from humanmcp.setup.config_file import ConfigFile
-from humanmcp.setup.wrap import state_of
 from tests.support.speaking import said_in
 
 TRAILING = """{

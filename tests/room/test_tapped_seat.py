@@ -8,9 +8,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
+from tests.extensions.tap.tap_process import COMMAND
 from tests.support.room_process import Rooming, Visitor
 from tests.support.serve_process import bare_environment
-from tests.support.tap_process import COMMAND
 from tests.support.waiting import PATIENCE
 
 TOOLS = json.dumps({"tools": [{"name": "mine", "inputSchema": {"type": "object"}}]})

@@ -6,6 +6,7 @@ system (`call`), or in the middle of writing, when a file would grow beyond so m
 """
 
 import gc
+import importlib
 import json
 import os
 import resource
@@ -14,15 +15,18 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from humanmcp import book, cli  # noqa: F401 - imported once for every run
+from humanmcp import book, cli, extensions  # noqa: F401 - imported once for every run
 from humanmcp.desk.book import rules, saved_answers
 from humanmcp.export import command, readable, runnable  # noqa: F401 - imported once for every run
 from humanmcp.host.models.script import ScriptModel, ScriptRecorder
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.setup import config, unwrap, wrap  # noqa: F401 - imported once for every run
+from humanmcp.setup import config  # noqa: F401 - imported once for every run
 from humanmcp.terminal import forget  # noqa: F401 - imported once for every run
 from tests.support.living_on import APPENDED, live_on
 from tests.support.opened_room import STORED, open_room
+
+for _command in extensions.commands().values():
+    importlib.import_module(_command.module)
 
 CHANGES: Final = {"os.rename", "os.remove", "os.link", "os.chmod", "os.mkdir", "os.rmdir"}
 WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT

@@ -243,7 +243,7 @@ def test_a_held_line_that_is_not_understood_is_only_released_or_dropped(
     shown, refused = shell("show", "3").out, shell("answer", "3", "--text", "sunny").out
     assert "carriage return in the middle" in shown
     assert "`humanmcp release 3 --drop` drops it." in shown
-    assert "change or answer" not in shown
+    assert "`humanmcp answer" not in shown
     assert "N43" in refused
     assert "--send-anyway" not in refused
 

@@ -1,1 +1,1 @@
-"""The pages of outgoing messages, of taps, and of requests to the client."""
+"""The pages of outgoing messages, and of requests to the client."""

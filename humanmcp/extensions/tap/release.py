@@ -10,13 +10,13 @@ from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.answering.service import Outcome
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, asked_whether, to_stderr, to_stdout
+from humanmcp.extensions.tap.hold import held, no_tap, one_tap, taps
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Action, Reply
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.tap.hold import held, no_tap, one_tap, taps
 
 if TYPE_CHECKING:
     import argparse

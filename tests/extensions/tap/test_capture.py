@@ -17,11 +17,11 @@ from humanmcp.export.runnable import recorded_command
 from humanmcp.inbox.contract import Life, Role
 from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
 from humanmcp.protocol.conversation.transcript import Direction
+from tests.extensions.tap.tap_process import COMMAND, Tapped, python, server
 from tests.support.person import Person
-from tests.support.tap_process import COMMAND, Tapped, python, server
 from tests.support.waiting import PATIENCE, until
 
-SEED: Final = Path(__file__).parents[1] / "export" / "seed" / "demo-app.log"
+SEED: Final = Path(__file__).parents[2] / "export" / "seed" / "demo-app.log"
 ENTRY: Final = re.compile(
     rb"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\] (IN|OUT): (\{.*\})$", re.MULTILINE
 )

@@ -16,25 +16,25 @@ from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from humanmcp.common.timestamps import stamp
+from humanmcp.extensions.tap.hold import Cancelled, Held, NotTaken
+from humanmcp.extensions.tap.pump import Pump
+from humanmcp.extensions.tap.recorder import BY_TAP
 from humanmcp.inbox.attendant import FALLBACK_POLL, PollSchedule
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import speaking
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
-from humanmcp.tap.hold import Cancelled, Held, NotTaken
-from humanmcp.tap.pump import Pump
-from humanmcp.tap.recorder import BY_TAP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.common.book_file import BookFile
+    from humanmcp.extensions.tap.hold import HeldQueue, HoldPolicy
+    from humanmcp.extensions.tap.pump import Sink
+    from humanmcp.extensions.tap.real_server import RemoteServer, ServerProcess
+    from humanmcp.extensions.tap.recorder import Listening, TapRecorder
     from humanmcp.inbox.inbox_session import InboxSession
-    from humanmcp.tap.hold import HeldQueue, HoldPolicy
-    from humanmcp.tap.pump import Sink
-    from humanmcp.tap.real_server import RemoteServer, ServerProcess
-    from humanmcp.tap.recorder import Listening, TapRecorder
 
 logger = logging.getLogger(__name__)
 

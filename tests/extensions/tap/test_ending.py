@@ -14,9 +14,9 @@ from typing import Final
 
 import pytest
 
+from humanmcp.extensions.tap.real_server import exit_status
 from humanmcp.protocol.conversation.transcript import HELD, Direction
-from humanmcp.tap.real_server import exit_status
-from tests.support.tap_process import COMMAND, Tapped, python, server
+from tests.extensions.tap.tap_process import COMMAND, Tapped, python, server
 from tests.support.waiting import PATIENCE, until
 
 STUBBORN: Final = """

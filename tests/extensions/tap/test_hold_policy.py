@@ -8,10 +8,10 @@ from typing import Final
 
 import pytest
 
+from humanmcp.extensions.tap.hold import Cancelled, Held, HoldPolicy, NotTaken
 from humanmcp.protocol.answer_book.book_format import parse
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.validation.held import parse_patterns
-from humanmcp.tap.hold import Cancelled, Held, HoldPolicy, NotTaken
 
 CALL: Final = b'"jsonrpc":"2.0","method":"tools/call","params":{"name":"x"}'
 PING: Final = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'

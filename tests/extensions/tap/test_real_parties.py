@@ -28,11 +28,11 @@ from tests.clients.hosts import (
     SDK_1,
     Host,
 )
+from tests.extensions.tap.tap_process import COMMAND
 from tests.support.serve_process import bare_environment
-from tests.support.tap_process import COMMAND
 from tests.support.waiting import EVERY, PATIENCE
 
-HERE: Final = Path(__file__).parents[1]
+HERE: Final = Path(__file__).parents[2]
 EVERYTHING: Final = NODE / "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 
 PYTHON_SERVER: Final = (sys.executable, str(HERE / "host" / "sdk_greeter.py"))

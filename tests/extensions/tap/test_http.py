@@ -16,6 +16,8 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.extensions.tap import http_front
+from humanmcp.extensions.tap.http_front import TapCommand, TapFront, TappedClient
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import SessionStart
@@ -31,8 +33,7 @@ from humanmcp.protocol.http import outbound
 from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge_request
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.tap import http_front
-from humanmcp.tap.http_front import TapCommand, TapFront, TappedClient
+from tests.extensions.tap.tap_process import COMMAND, Tapped
 from tests.host.seats import SCRIPTED, Notes, sample
 from tests.http.peer import (
     ACCEPTED,
@@ -46,7 +47,6 @@ from tests.http.peer import (
 )
 from tests.support.serve_http import INITIALIZED, initialize, modern
 from tests.support.serve_process import bare_environment
-from tests.support.tap_process import COMMAND, Tapped
 from tests.support.waiting import PATIENCE, until
 
 USUAL: Final = {"Content-Type": "application/json", "Accept": "*/*"}

@@ -12,7 +12,7 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame
 from tests.support.serve_process import Piped
 from tests.support.waiting import PATIENCE, until
 
-SERVERS: Final = Path(__file__).parents[1] / "tap" / "servers"
+SERVERS: Final = Path(__file__).with_name("servers")
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "tap", "--quiet")
 
 

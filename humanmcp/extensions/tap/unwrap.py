@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.common.settings import add_flags
+from humanmcp.extensions.tap.wrap import add_place, change_servers, unwrapped
 from humanmcp.setup.hosts import as_plain
-from humanmcp.setup.wrap import add_place, change_servers, unwrapped
 
 if TYPE_CHECKING:
     import argparse

@@ -9,12 +9,12 @@ import pytest
 
 from humanmcp.common.line_pipe import Cut
 from humanmcp.common.timestamps import now
+from humanmcp.extensions.tap.pump import Pump, Sink
+from humanmcp.extensions.tap.recorder import LONGEST_HEARD, MOST_UNCHECKED, Listening, TapRecorder
 from humanmcp.inbox.contract import Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.protocol.conversation.transcript import BY_CHECK, COMMAND, Direction, Frame
-from humanmcp.tap.pump import Pump, Sink
-from humanmcp.tap.recorder import LONGEST_HEARD, MOST_UNCHECKED, Listening, TapRecorder
 from tests.support.waiting import PATIENCE, until
 
 

@@ -19,6 +19,8 @@ from humanmcp.answering.summary import sessions_named
 from humanmcp.common.line_pipe import LONGEST_LINE
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr, to_stdout
+from humanmcp.extensions.tap.real_server import INTERNAL_ERROR
+from humanmcp.extensions.tap.recorder import BY_TAP
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import (
     Action,
@@ -61,8 +63,6 @@ from humanmcp.protocol.validation.held import (
     judge,
     parse_patterns,
 )
-from humanmcp.tap.real_server import INTERNAL_ERROR
-from humanmcp.tap.recorder import BY_TAP
 
 if TYPE_CHECKING:
     import argparse
@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from humanmcp.common.line_pipe import Cut
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+    from humanmcp.extensions.tap.pump import Sink
+    from humanmcp.extensions.tap.recorder import TapRecorder
     from humanmcp.inbox.contract import DeskInbox
     from humanmcp.inbox.inbox_session import InboxSession
     from humanmcp.protocol.answer_book.book import Book
@@ -79,8 +81,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.state import ObservedMessage
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.held import Pattern
-    from humanmcp.tap.pump import Sink
-    from humanmcp.tap.recorder import TapRecorder
 
 logger = logging.getLogger(__name__)
 

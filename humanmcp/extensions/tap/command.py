@@ -23,6 +23,16 @@ from humanmcp.common.own_process import StopSignals, claim, log_to, log_what_end
 from humanmcp.common.settings import UnsafeFolderError, add_flags, home_folder, make_home
 from humanmcp.common.terminal import to_stderr
 from humanmcp.common.timestamps import now
+from humanmcp.extensions.tap.hold import Held, HeldQueue, HoldPolicy, NotTaken
+from humanmcp.extensions.tap.pump import Sink
+from humanmcp.extensions.tap.real_server import (
+    NOT_EXECUTABLE,
+    NOT_FOUND,
+    RemoteServer,
+    ServerProcess,
+)
+from humanmcp.extensions.tap.recorder import Listening, TapRecorder, TextLog
+from humanmcp.extensions.tap.tapping import SESSION_ID, VISITOR, Tap, TapEvents, TappedSession
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import Attendant
@@ -32,11 +42,6 @@ from humanmcp.locales import say, titled
 from humanmcp.locales.stop import StopError, sentence_of, trouble
 from humanmcp.protocol.conversation.transcript import HELD, Direction
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
-from humanmcp.tap.hold import Held, HeldQueue, HoldPolicy, NotTaken
-from humanmcp.tap.pump import Sink
-from humanmcp.tap.real_server import NOT_EXECUTABLE, NOT_FOUND, RemoteServer, ServerProcess
-from humanmcp.tap.recorder import Listening, TapRecorder, TextLog
-from humanmcp.tap.tapping import SESSION_ID, VISITOR, Tap, TapEvents, TappedSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,8 +120,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def _front(arguments: argparse.Namespace, settings: Settings, wanted: _Wanted) -> int:
     """Give the server an address, with a tap for each client that comes."""
+    from humanmcp.extensions.tap.http_front import TapCommand, TapFront, serve  # noqa: PLC0415 - as above
     from humanmcp.http.listening import HttpServeError, bind  # noqa: PLC0415 - most taps have pipes
-    from humanmcp.tap.http_front import TapCommand, TapFront, serve  # noqa: PLC0415 - as above
 
     try:
         listening, address = bind(arguments.http, "", lan=False, pages=arguments.allow_origin)

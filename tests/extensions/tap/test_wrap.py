@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.setup.wrap import is_wrapped, state_of, unwrapped, wrapped
+from humanmcp.extensions.tap.wrap import is_wrapped, state_of, unwrapped, wrapped
 from tests.support.inbox_folder import Ran
 from tests.support.serve_process import HUMANMCP, run_command
 

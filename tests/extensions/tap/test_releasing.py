@@ -8,11 +8,11 @@ import pytest
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import open_exchange_of
+from humanmcp.extensions.tap import release
 from humanmcp.inbox.contract import Action, Draft, HeldFacts, Key, Purpose, Reply, Role
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
-from humanmcp.tap import release
 from tests.support.desk_process import Desking
 from tests.support.inbox_folder import CALL, Room, Shell
 from tests.support.waiting import until

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
 from humanmcp.common.terminal import to_stderr
+from humanmcp.extensions.tap.tapping import SESSION_ID, VISITOR
 from humanmcp.http.front import FrontClient, front_server
 from humanmcp.http.responses import OWN, OutEvent, Stream, Streams
 from humanmcp.inbox import open_inbox
@@ -31,7 +32,6 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message, member, with_token
 from humanmcp.protocol.json.tree import object_at, text_at
 from humanmcp.protocol.session import cancellation
-from humanmcp.tap.tapping import SESSION_ID, VISITOR
 
 if TYPE_CHECKING:
     import socket

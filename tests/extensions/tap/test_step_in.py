@@ -17,9 +17,9 @@ from humanmcp.protocol.conversation.decisions import sha256, verify_decisions
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm
+from tests.extensions.tap.tap_process import Tapped, python, server
 from tests.support.full_disk import empty, fill
 from tests.support.serve_process import HUMANMCP, run_command
-from tests.support.tap_process import Tapped, python, server
 from tests.support.waiting import until
 
 CALL: Final = (

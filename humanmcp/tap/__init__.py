@@ -1,1 +1,0 @@
-"""The tap: between a real client and a real server, to see, hold, change and replace."""
