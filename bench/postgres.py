@@ -22,9 +22,9 @@ from bench.load import BARELY, affordable
 from bench.many_sessions import FILES_EACH
 from humanmcp.common import terminal
 from humanmcp.common.own_process import need_files
+from humanmcp.extensions.postgres import database
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import InboxError, Item, Key, Reply, SessionFacts
-from humanmcp.inbox.postgres import database
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from tests.support.postgres_server import PostgresServer, why_no_postgres
@@ -38,7 +38,7 @@ LINE: Final = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"w
 AT: Final = "2026-11-20T18:49:07.123Z"
 GIVES_UP_AFTER: Final = 10.0
 BOUND_MS: Final = 200.0
-"""At p99: rings are gathered for 50 ms at each end (`PAUSE` in `inbox/postgres/database.py`)."""
+"""At p99: rings are gathered for 50 ms at each end (`PAUSE` in `database.py`)."""
 
 
 class Traffic(NamedTuple):

@@ -69,7 +69,7 @@ SHARED: Final = {
 
 SHARED_USE: Final = {
     "protocol": ("__init__",),
-    "inbox": ("__init__", "common/own_process", "locales", "common/settings"),
+    "inbox": ("__init__", "common/own_process", "extensions", "locales", "common/settings"),
     "answering": (
         *("__init__", "common/published", "common/settings", "common/timestamps"),
         *("extensions", "locales"),
@@ -107,9 +107,9 @@ MOST_FILES: Final = 24
 LIBRARIES: Final = {
     "protocol": ("jsonschema_rs",),
     "inbox": ("watchdog",),
-    "inbox/postgres": ("psycopg", "psycopg_pool"),
     "answering": ("typing_extensions",),
     "extensions/judge": ("fastapi", "starlette"),
+    "extensions/postgres": ("psycopg", "psycopg_pool"),
     "extensions/tap": ("fastapi", "starlette"),
     "desk": (
         *("apprise", "fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
@@ -399,12 +399,10 @@ def test_no_folder_has_too_many_modules() -> None:
 
 def test_one_place_chooses_the_inbox() -> None:
     """Nothing above the contract knows whether exchanges wait in a folder or elsewhere."""
-    implementations = (f"{PACKAGE}.inbox.folder.", f"{PACKAGE}.inbox.postgres.")
     users = [
         each.place.partition(":")[0]
         for each in imports(SOURCE)
-        if f"{each.name}.".startswith(implementations)
-        and not each.place.startswith("inbox/postgres/")
+        if f"{each.name}.".startswith(f"{PACKAGE}.inbox.folder.")
     ]
     assert set(users) == {"inbox/__init__.py"}
 

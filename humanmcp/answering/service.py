@@ -535,7 +535,7 @@ def not_understood(order: Order, text: str) -> str:
             is_understood = text == TAKEN_BACK or HttpFault.read(text) is not None
         case Order.EXTENSION:
             name, _, words = text.partition(" ")
-            code, understand = "extension", extensions.order(name)
+            code, understand = "extension", extensions.brought("orders", name)
             is_understood = understand is not None
             if understand is not None:
                 understand(words)

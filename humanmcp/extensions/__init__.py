@@ -65,6 +65,9 @@ class Extension(NamedTuple):
     pages: Sequence[str] = ()
     """Modules with a `router`, and `RIGHTS`: who may use each of its routes (`desk/rights.py`)."""
     links: Sequence[Link] = ()
+    inboxes: Mapping[str, str] = _NONE
+    """Where sessions are stored: for each scheme of an address, the function that opens an inbox
+    (`inbox/contract.py`) there. It takes the address, the folder for text files, and the name."""
     recorder: Sequence[str] = ()
     """The words of a command that records the messages between its client and a real server: flags,
     then `--` and the server's command, or its URL, follow."""
@@ -157,10 +160,10 @@ def commands() -> Mapping[str, Command]:
     }
 
 
-def order(name: str) -> Any:  # noqa: ANN401 - as above
-    """Return the function that reads the words of an order; None if no extension knows it."""
-    found = (one.brings.orders[name] for one in installed() if name in one.brings.orders)
-    return next(filter(None, map(load, found)), None)
+def brought(kind: str, name: str) -> Any:  # noqa: ANN401 - as above
+    """Return what an extension brings under a name, of "orders" or "inboxes"; None if none does."""
+    found = (getattr(one.brings, kind).get(name) for one in installed())
+    return next(filter(None, map(load, filter(None, found))), None)
 
 
 def recorder() -> Sequence[str]:

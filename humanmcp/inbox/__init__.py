@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from humanmcp import extensions
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -13,16 +15,21 @@ if TYPE_CHECKING:
 def open_inbox(home: Path, where: str = "", name: str = "") -> Inbox:
     """Return the inbox in the folder `home`, or in the database whose address is `where`.
 
-    A database holds several inboxes, each under its name; with one, `home` is for text files only.
+    A database is an extension's, found by the scheme of its address. It holds several inboxes, each
+    under its name; with one, `home` is for text files only.
 
     Raises:
         UnsafeFolderError: the folder is not one of this user alone.
-        InboxError: the database cannot be used.
+        InboxError: the database cannot be used, or no installed extension opens it.
     """
     if not where:
         from humanmcp.inbox.folder import FolderInbox  # noqa: PLC0415 - who needs the contract alone does not load it
 
         return FolderInbox(home)
-    from humanmcp.inbox.postgres import database, inbox  # noqa: PLC0415 - few have a database
+    scheme, _, rest = where.partition("://")
+    open_there = extensions.brought("inboxes", scheme) if rest else None
+    if open_there is None:
+        from humanmcp.inbox.contract import InboxError  # noqa: PLC0415 - as above
 
-    return inbox.PostgresInbox(database.opened(where), home, name)
+        raise InboxError("no address", where=where.partition(":")[0])
+    return open_there(where, home, name)  # type: ignore[no-any-return]  # what an extension brings

@@ -12,6 +12,8 @@ import pytest
 
 from humanmcp import extensions, locales
 from humanmcp.extensions import Extension
+from humanmcp.inbox import open_inbox
+from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import say
 from tests.server.test_notifier import command, told
 from tests.support.desk_process import Desking
@@ -91,6 +93,28 @@ def test_an_extension_adds_a_tip_to_a_sentence_and_a_broken_one_is_left_out(
     finally:
         locales.sentences_of.cache_clear()
     assert sentence == f"To read about a message: `humanmcp show 'a b'`.{said}"
+
+
+# -- an inbox that is stored elsewhere -------------------------------------------------------------
+
+
+def test_the_scheme_of_an_address_finds_the_extension_that_stores_the_inbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Extension(inboxes={"shelf": "builtins:dict", "broken": "no.such:thing"})
+    shelf = extensions.Installed("shelf", tmp_path, opened)
+    monkeypatch.setattr(extensions, "installed", lambda: (shelf,))
+    monkeypatch.setattr(extensions, "load", lambda value: open_shelf if "dict" in value else None)
+    assert open_inbox(tmp_path, "shelf://a?b", "c") == ("shelf://a?b", tmp_path, "c")  # type: ignore[comparison-overlap]  # what it opened
+    for address in ("shelf", "shelf://", "SHELF://a", "other://secret@host", "broken://a", ":"):
+        with pytest.raises(InboxError, match="is not a database") as refused:
+            open_inbox(tmp_path, address)
+        assert "secret" not in str(refused.value)
+
+
+def open_shelf(*given: object) -> tuple[object, ...]:
+    """Open an inbox."""
+    return given
 
 
 # -- the sample ------------------------------------------------------------------------------------

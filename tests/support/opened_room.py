@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.desk.desk import BY
 from humanmcp.desk.guard import Address
-from humanmcp.inbox.postgres.database import Database, Row, opened
 from humanmcp.inbox.transcript_writer import TranscriptWriter
 from humanmcp.protocol.conversation.transcript import Frame
 from humanmcp.room.classroom import Classroom
@@ -26,6 +25,8 @@ from tests.support.waiting import until
 
 if TYPE_CHECKING:
     from psycopg import Connection
+
+    from humanmcp.extensions.postgres.database import Database, Row
 
 STORED: Final = "humanmcp.stored"
 """The event of Python's audit for a statement that a database is given."""
@@ -71,6 +72,9 @@ def open_room(home: Path, act: str, database: str = "") -> None:
     """Open the room, let the act happen, and wait until each seat has its one request."""
     _audit()
     if database:  # the processes before this one are dead
+        from humanmcp.extensions.postgres.database import opened  # noqa: PLC0415 - few have it
+
+        _audit_database()
         opened(database).run("DELETE FROM humanmcp.processes")
     classroom = Classroom(home, "en", page_context, database)
     classroom.open(Address(1), "http://127.0.0.1:1")
@@ -89,12 +93,20 @@ def has_its_request(seat: RoomSeat) -> bool:
 
 
 def _audit() -> None:
-    append, rows = TranscriptWriter.append, Database._rows
+    append = TranscriptWriter.append
 
     def appended(self: TranscriptWriter, *frames: Frame, durable: bool = False) -> None:
         sys.audit(APPENDED, str(self._path))
         append(self, *frames, durable=durable)
         sys.audit(APPENDED, str(self._path))
+
+    TranscriptWriter.append = appended  # type: ignore[method-assign] # in a process of its own
+
+
+def _audit_database() -> None:
+    from humanmcp.extensions.postgres.database import Database  # noqa: PLC0415 - few have it
+
+    rows = Database._rows
 
     def stored(
         self: Database, connection: Connection[Row], sql: str, values: Mapping[str, object]
@@ -103,5 +115,4 @@ def _audit() -> None:
             sys.audit(STORED, sql)
         return rows(self, connection, sql, values)
 
-    TranscriptWriter.append = appended  # type: ignore[method-assign] # in a process of its own
     Database._rows = stored  # type: ignore[method-assign] # likewise

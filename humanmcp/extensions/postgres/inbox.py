@@ -12,6 +12,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from humanmcp.common.settings import make_private
+from humanmcp.extensions.postgres.database import SINCE, SOON, PostgresWatch, opened
+from humanmcp.extensions.postgres.sessions import SessionRows, line_of, text_of
 from humanmcp.inbox import forgetting, records
 from humanmcp.inbox.contract import (
     WRITES_FOR,
@@ -26,8 +28,6 @@ from humanmcp.inbox.contract import (
     Writer,
 )
 from humanmcp.inbox.form_drafts import FormDrafts
-from humanmcp.inbox.postgres.database import SINCE, SOON, PostgresWatch
-from humanmcp.inbox.postgres.sessions import SessionRows, line_of, text_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import from_json
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from psycopg import Connection
 
+    from humanmcp.extensions.postgres.database import Database, Row
     from humanmcp.inbox.contract import Answer, Draft, Item, Reply, SessionFacts, Waiting
-    from humanmcp.inbox.postgres.database import Database, Row
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -682,3 +682,13 @@ def _recording(count: int, *, durable: bool) -> str:
 
 def _frame(row: Row) -> Frame:
     return from_json(row[0])
+
+
+def open_inbox(where: str, home: Path, name: str = "") -> PostgresInbox:
+    """Open the inbox of a name in the database at an address; `home` is for text files.
+
+    Raises:
+        DatabaseAwayError: it does not answer.
+        DatabaseError: it cannot be used.
+    """
+    return PostgresInbox(opened(where), home, name)

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 
 from humanmcp.inbox.contract import Inbox
-from tests.server.http.test_two_servers import asked, desk, running, where
+from tests.extensions.postgres.test_two_servers import asked, desk, running, where
 from tests.support.ports import own_port
 from tests.support.proxies import PROXIES, proxy_program
 from tests.support.serve_http import JSON, Got, ServingHttp, ask_http, initialize

@@ -7,6 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.extensions.postgres.database import SOON
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import (
     Key,
@@ -18,14 +19,13 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.inbox.letters import letter_of
-from humanmcp.inbox.postgres.database import SOON
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.inbox.postgres.database import Database, Row
+    from humanmcp.extensions.postgres.database import Database, Row
     from humanmcp.protocol.conversation.transcript import Frame
 
 _INBOX: Final = """

@@ -370,18 +370,24 @@ FLUSHED_AFTER: Final = 2.0
 """Seconds after which such a transaction is on the disk: at most three times `wal_writer_delay`,
 which is 200 ms (https://www.postgresql.org/docs/current/wal-async-commit.html)."""
 
-SCHEMES: Final = ("postgresql://", "postgres://")
 MOST_CONNECTIONS: Final = 8
 WAITS: Final = 5.0
 """Seconds until an address that does not answer counts as away."""
 
 
+SECTION: Final = "postgres"
+
+
 class DatabaseError(InboxError):
     """The database cannot be used as it is: too old, too new, or without our tables."""
+
+    section = SECTION
 
 
 class DatabaseAwayError(StoreError):
     """The database does not answer, or does not take it. Nothing half-done is left."""
+
+    section = SECTION
 
     def __init__(self, where: str, why: str) -> None:
         """Remember which one, and in its own words why."""
@@ -413,8 +419,6 @@ class Database:
         """
         self.url = url
         self.where = shown(url)
-        if not url.startswith(SCHEMES):
-            raise DatabaseError("no address", where=url.partition(":")[0])
         try:
             import psycopg  # noqa: PLC0415 - only those who have a database pay for it
             from psycopg_pool import ConnectionPool  # noqa: PLC0415 - likewise

@@ -14,6 +14,14 @@ from unittest.mock import patch
 import psycopg
 import pytest
 
+from humanmcp.extensions.postgres.database import (
+    NEWEST,
+    Database,
+    DatabaseAwayError,
+    DatabaseError,
+    Follower,
+)
+from humanmcp.extensions.postgres.inbox import PostgresInbox
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import (
     Draft,
@@ -27,14 +35,6 @@ from humanmcp.inbox.contract import (
     SessionFacts,
     TakenError,
 )
-from humanmcp.inbox.postgres.database import (
-    NEWEST,
-    Database,
-    DatabaseAwayError,
-    DatabaseError,
-    Follower,
-)
-from humanmcp.inbox.postgres.inbox import PostgresInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN
 from humanmcp.server.journal import Clock, Journal
@@ -133,7 +133,7 @@ class TestPostgresInbox(InboxContract):
 def test_every_table_and_column_is_documented(postgres: PostgresServer) -> None:
     """The manual names what one finds with psql."""
     Database(postgres.url).close()
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "database.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "database.md").read_text("utf-8")
     with psycopg.connect(postgres.url) as connection:
         found = connection.execute(
             "SELECT table_name, column_name FROM information_schema.columns"
