@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.answering.standing import Standing, prompt_of
+from humanmcp.answering.standing import PERMITS, Standing, prompt_of
 from humanmcp.inbox.contract import (
     Purpose,
     Reply,
@@ -102,8 +102,9 @@ def note_told(item: Item) -> tuple[str, str]:
     decided = decision_of(item)
     if decided is None or not decided.note:
         return "", ""
-    is_read = item.answer is not None and item.answer.became == RAN
-    return decided.note, "note read" if is_read else "note unread"
+    is_over = item.state is not ExchangeState.PENDING
+    became = item.answer.became if item.answer is not None else ENDED if is_over else ""
+    return decided.note, {RAN: "note read", "": "note unread"}.get(became, "note lost")
 
 
 # -- what another hook tells ----------------------------------------------------------------------
@@ -130,7 +131,7 @@ def note_event(inbox: Inbox, event: AgentPrompt, at: str) -> str:
         if _has_ended(event, one.prompt):
             _take_away(inbox, one.item, ENDED)
     for one in decided:
-        if _has_ended(event, one.prompt) and _action(one) == "deny":
+        if _has_ended(event, one.prompt):
             inbox.fetched(one.item.key, at, ENDED)
     return ""
 
@@ -150,11 +151,11 @@ def _tool_ran(
     decided: Sequence[_Asked],
     at: str,
 ) -> str:
-    allowed = [one for one in decided if _action(one) in {"allow", "change", "answer"}]
+    allowed = [one for one in decided if _action(one) in PERMITS]
     for one in _same(event, allowed):
-        inbox.fetched(one.item.key, at, RAN)
-        given = decision_of(one.item)
-        return "" if given is None else given.note
+        if inbox.fetched(one.item.key, at, RAN):  # of two equal tools, each has its own prompt
+            given = decision_of(one.item)
+            return "" if given is None else given.note
     same = [*_same(event, waiting)]
     count = 1 + max((twins_of(one.item) for one in same), default=0)
     for one in same:
@@ -165,9 +166,9 @@ def _tool_ran(
             inbox.update(one.item.key, line=one.item.line, id="", waiting=kept)
     denied = [one for one in decided if _action(one) == "deny"]
     for one in () if same or event.name == "PostToolUseFailure" else _same(event, denied):
-        inbox.fetched(one.item.key, at, RAN)
-        amend_record(inbox, one.item, RAN, at, event.input)
-        break
+        if inbox.fetched(one.item.key, at, RAN):
+            amend_record(inbox, one.item, RAN, at, event.input)
+            break
     return ""
 
 

@@ -69,9 +69,16 @@ class Standing(enum.StrEnum):
     """Another request with the same id was answered."""
     UNCONFIRMED = "unconfirmed"
     """The connection ended while an answer was on its way."""
+    ALLOW_SENT = "allow sent"
+    """Allowed, also with another input, or answered; nothing shows yet that it ran."""
+    ALLOW_UNTOLD = "allow untold"
+    """The same; the agent does not tell what became of it."""
+    ALLOW_UNUSED = "allow unused"
+    """The same; the agent has ended its turn, and nothing shows that it ran."""
     ALLOWED = "allowed"
+    """It ran."""
     CHANGED = "changed"
-    """Allowed with another input."""
+    """Allowed with another input, which ran."""
     DENIED = "denied"
     DENIAL_SENT = "denial sent"
     """The agent's own dialog was open as well, and nothing shows yet which of them was first."""
@@ -160,30 +167,37 @@ def _answered(item: Item) -> Standing:
     return Standing.DELIBERATE if answer.deliberate else Standing.ANSWERED
 
 
+PERMITS: Final = frozenset({"allow", "change", "answer"})
+"""The decisions after which an agent goes on with its tool."""
 _ACTIONS: Final = {
     "allow": Standing.ALLOWED,
     "change": Standing.CHANGED,
+    "answer": Standing.ANSWERED,
+    "deny": Standing.RAN,
     "hand back": Standing.HANDED_BACK,
     "keyboard": Standing.KEYBOARD,
     "ended": Standing.MOVED_ON,
 }
+"""What is so after the tool has run, or where nothing more becomes of it."""
 
 
 def _decided(item: Item) -> Standing:
     """Return what became of a prompt that does not wait any more."""
-    answer = item.answer
+    answer, reply = item.answer, item.reply
     if answer is None:
         if item.reason in NOT_PRINTED:
             return Standing(item.reason)
-        if item.reply is not None and item.reply.by not in _ACTIONS:
-            return Standing.UNCONFIRMED
-        return Standing.WITHDRAWN
-    if answer.action != "deny":
-        return _ACTIONS.get(answer.action, Standing.ANSWERED)
-    if answer.became == Standing.RAN:
-        return Standing.RAN
-    is_sure = answer.became or prompt_of(item).is_beside is False
-    return Standing.DENIED if is_sure else Standing.DENIAL_SENT
+        is_ours = reply is not None and reply.by not in _ACTIONS
+        return Standing.UNCONFIRMED if is_ours else Standing.WITHDRAWN
+    found = _ACTIONS.get(answer.action, Standing.ANSWERED)
+    if answer.action not in {*PERMITS, "deny"} or answer.became == Standing.RAN:
+        return found
+    prompt = prompt_of(item)
+    if answer.action == "deny":
+        is_sure = answer.became or prompt.is_beside is False
+        return Standing.DENIED if is_sure else Standing.DENIAL_SENT
+    sent = Standing.ALLOW_SENT if prompt.tells else Standing.ALLOW_UNTOLD
+    return Standing.ALLOW_UNUSED if answer.became else sent
 
 
 @lru_cache(256)

@@ -424,6 +424,27 @@ def answered_by(item: Item, here: str = "") -> str:
     return one_line(reply.author, 90) or who(by or reply.by)
 
 
+def told_of(item: Item, standing: Standing, by: str) -> str:
+    """Say what is so of an exchange; `by` is who answered (`answered_by`)."""
+    answer, prompt = item.answer, item.purpose is Purpose.PROMPT
+    because = standing is Standing.CANCELLED and item.reason
+    return say(
+        "standing",
+        f"{standing} because" if because else standing,
+        what=say("wants", f"decided {answer.action}") if answer is not None and prompt else "",
+        by=by,
+        at="" if answer is None else answer.fetched,
+        reason=one_line(item.reason, 200),
+    )
+
+
+def reason_of(item: Item) -> str:
+    """Return the words for the model with which a prompt was denied, "" for any other exchange."""
+    if item.answer is None or item.answer.action != "deny":
+        return ""
+    return one_line(" ".join(words_of_decision(item.answer.line)), 300)
+
+
 def place_of(facts: SessionFacts) -> str:
     """Say who asks and where: what the person calls the session, or its client; and its folder."""
     asker = one_line(facts.title or facts.client, 40)

@@ -17,8 +17,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from markupsafe import Markup, escape
 
 from humanmcp import extensions
+from humanmcp.answering import summary
 from humanmcp.answering.schema import TypedDict
-from humanmcp.answering.summary import INLINE, row_title
+from humanmcp.answering.summary import INLINE, reason_of, row_title
 from humanmcp.common.timestamps import clock, duration
 from humanmcp.common.web_folder import web_folder
 from humanmcp.locales import LANGUAGES, say, sentences_of, spoken_language, who
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from jinja2.runtime import Context
 
+    from humanmcp.answering.standing import Standing
+    from humanmcp.inbox.contract import Item
     from humanmcp.protocol.tables.faults import Fault
 
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
@@ -173,6 +176,7 @@ def _environment() -> Environment:
         "duration": duration,
     }
     environment.filters |= {"problem_title": title_of, "row_title": row_title}
+    environment.filters |= {"told": told, "reason_of": reason_of}
     environment.filters |= {"nameless": nameless}
     return environment
 
@@ -210,6 +214,12 @@ def ordered(text: str) -> Markup:
 
 
 _QUOTED: Final = re.compile(r"`([^`]+)`")
+
+
+def told(item: Item, standing: Standing, by: str) -> str:
+    """Say what is so of an exchange (`summary.told_of`), beginning with a capital letter."""
+    words = summary.told_of(item, standing, by)
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def sentence(text: str) -> Markup:

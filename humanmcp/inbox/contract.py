@@ -721,10 +721,10 @@ class ServerInbox(SharedInbox, Protocol):
     def take_parked(self, key: Key) -> Reply | None:
         """Take the reply to a parked call of a session that is over; None while there is none."""
 
-    def fetched(self, key: Key, at: str, became: str = "") -> None:
-        """Note when the client came for the answer to a parked call, the first time.
+    def fetched(self, key: Key, at: str, became: str = "") -> bool:
+        """Note when the client came for the answer to a parked call, or what became of a decision.
 
-        Or what was seen to become of a decision. Any process may do so.
+        Any process may do so. The first time counts: return False if it was noted before.
         """
 
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:

@@ -363,9 +363,10 @@ class FolderInbox:
         found = self._polls_of(key.session).replies(key.number)
         return found[0][1] if found else None
 
-    def fetched(self, key: Key, at: str, became: str = "") -> None:
-        with keeping("end", number=key.number):
-            self._folder(key.session).fetched(key.number, at, became)
+    def fetched(self, key: Key, at: str, became: str = "") -> bool:
+        folder = self._folder(key.session)
+        with keeping("end", number=key.number), turn(folder.path / records.TURN):
+            return folder.fetched(key.number, at, became)
 
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
         return self._outbox(session).outgoing()

@@ -83,7 +83,7 @@ class InboxSession:
         self._last = 0
         """The number of the last frame of all."""
         self._kept_facts: tuple[SessionFacts, NegotiatedState] | None = None
-        self._owed: list[tuple[str, Callable[[], None]]] = []
+        self._owed: list[tuple[str, Callable[[], object]]] = []
         self._settling: set[str] = set()
         self._lock = threading.RLock()
 
@@ -248,13 +248,13 @@ class InboxSession:
 
     # -- what the disk refuses, and the end -------------------------------------------------------
 
-    def keep(self, what: str, write: Callable[[], None]) -> None:
+    def keep(self, what: str, write: Callable[[], object]) -> None:
         """Change the inbox now, or later if the disk refuses it."""
         error = self._try(what, write)
         if error is not None:
             logger.warning("not kept yet: %s: %s", what, error)
 
-    def _try(self, what: str, write: Callable[[], None]) -> StoreError | None:
+    def _try(self, what: str, write: Callable[[], object]) -> StoreError | None:
         """Change the inbox, or queue the change. Return the disk's error, if any."""
         try:
             write()

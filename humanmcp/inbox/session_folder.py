@@ -182,12 +182,14 @@ class SessionFolder:
         if signature(target / records.REPLY) not in (None, taken):
             self._keep_untaken(target)
 
-    def fetched(self, number: int, at: str, became: str) -> None:
-        """Note in the ending of an exchange when its client came for the answer."""
+    def fetched(self, number: int, at: str, became: str) -> bool:
+        """Note in the ending of an exchange when its client came for the answer, the first time."""
         path = self.at(ExchangeState.ANSWERED, number) / records.ANSWER
         record = records.decode(read_file(path))
-        if not record.get("fetched"):
+        is_first = not record.get("fetched")
+        if is_first:
             self._replace(path, {**record, "fetched": at, "became": became})
+        return is_first
 
     def _keep_untaken(self, path: Path) -> None:
         """Turn a reply that came too late into a draft."""

@@ -24,9 +24,11 @@ from humanmcp.answering.summary import (
     answered_by,
     client_of,
     folder_of,
+    reason_of,
     row_title,
     sessions_named,
     summary_of_item,
+    told_of,
 )
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import (
@@ -331,6 +333,8 @@ def outlook(opened: OpenExchange, moment: datetime) -> list[tuple[str, bool]]:
         found.append((say(WAITS, "agent locks"), False))
     if twins := twins_of(opened.item):
         found.append((say(WAITS, "twins", count=twins), True))
+    if reason := reason_of(opened.item):
+        found.append((f"“{reason}”", False))
     note, told = note_told(opened.item)
     if note:
         found.append((f"{say(APPROVAL, told)} {one_line(note)}", False))
@@ -338,14 +342,7 @@ def outlook(opened: OpenExchange, moment: datetime) -> list[tuple[str, bool]]:
 
 
 def standing_sentence(opened: OpenExchange) -> str:
-    item, standing = opened.item, opened.standing
-    return say(
-        "standing",
-        f"{standing} because" if standing is Standing.CANCELLED and item.reason else standing,
-        by=answered_by(item),
-        at="" if item.answer is None else item.answer.fetched,
-        reason=one_line(item.reason, 200),
-    )
+    return told_of(opened.item, opened.standing, answered_by(opened.item))
 
 
 def kept_waiting(item: Item) -> str:

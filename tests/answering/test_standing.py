@@ -102,9 +102,15 @@ TABLE: Final[list[tuple[Standing, Item, Life]]] = [
         prompt(state=ExchangeState.CANCELLED, reason="unrecorded", reply=Reply("a", by="desk")),
         Life.OPEN,
     ),
-    (Standing.ALLOWED, decided("allow"), Life.CLOSED),
-    (Standing.CHANGED, decided("change"), Life.OPEN),
-    (Standing.ANSWERED, decided("answer"), Life.OPEN),
+    (Standing.ALLOW_SENT, decided("allow"), Life.CLOSED),
+    (Standing.ALLOW_SENT, decided("change"), Life.OPEN),
+    (Standing.ALLOW_SENT, decided("answer"), Life.OPEN),
+    (Standing.ALLOW_UNUSED, decided("allow", became="ended"), Life.OPEN),
+    (Standing.ALLOW_UNTOLD, decided("allow", host="gemini-cli", method="BeforeTool"), Life.OPEN),
+    (Standing.ALLOWED, decided("allow", became="ran"), Life.CLOSED),
+    (Standing.ALLOWED, decided("allow", became="ran", host="codex"), Life.CLOSED),
+    (Standing.CHANGED, decided("change", became="ran"), Life.OPEN),
+    (Standing.ANSWERED, decided("answer", became="ran"), Life.OPEN),
     (Standing.HANDED_BACK, decided("hand back"), Life.OPEN),
     (Standing.KEYBOARD, decided("keyboard"), Life.OPEN),
     (Standing.MOVED_ON, decided("ended"), Life.OPEN),
@@ -135,7 +141,8 @@ def test_every_standing_has_a_sentence_at_every_front_end(
     standing: Standing, language: str
 ) -> None:
     """The page has a whole one, the terminal and `status.txt` a short one, rows a few words."""
-    assert find_sentence("desk", f"banner.{standing}", language)
+    purposes = {one.purpose for known, one, _ in TABLE if known is standing}
+    assert purposes == {Purpose.PROMPT} or find_sentence("desk", f"banner.{standing}", language)
     assert find_sentence("standing", standing, language)
     shown_elsewhere = (Standing.WAITS, Standing.PARKED)  # a row shows the time, or how it is parked
     if not standing.is_over and standing not in shown_elsewhere:

@@ -31,7 +31,7 @@ from hypothesis.stateful import (
 )
 
 from humanmcp.answering import approvals, service
-from humanmcp.answering.guests import guest_name, note_event
+from humanmcp.answering.guests import guest_name, note_event, note_told
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.standing import Standing
 from humanmcp.hook.asking import PromptWaiting
@@ -52,10 +52,11 @@ COMMANDS: Final = st.sampled_from(["git status", "git status", "rm x"])
 FOLDERS: Final = st.sampled_from(["/p", "/q"])
 HOW: Final = st.sampled_from(["allow", "deny", "hand back"])
 TOLD: Final = {
-    "allow": Standing.ALLOWED,
+    "allow": Standing.ALLOW_SENT,
     "deny": Standing.DENIAL_SENT,
     "hand back": Standing.HANDED_BACK,
 }
+AT_THE_END: Final = {"allow": Standing.ALLOW_UNUSED, "deny": Standing.DENIED}
 
 
 class KilledError(BaseException):
@@ -74,7 +75,9 @@ class Played:
     may_allow: bool = False
     decision: str = ""
     is_over: bool = False
-    typed: str = ""
+    note: str = ""
+    became: str = ""
+    """What the agent has told of a decision: "ran" or "ended"."""
     is_unrecorded: bool = False
     is_killed: bool = False
     """It died after it had recorded a decision, and no process of its agent has looked since."""
@@ -129,7 +132,7 @@ class Guests(RuleBasedStateMachine):
         assert waiting.is_shown() is not is_allowed
         one = Played(sent, waiting, inbox, printed, {Standing.WAITS}, may_allow=is_allowed)
         if is_allowed:
-            one.is_over, one.decision, one.expected = True, "allow", {Standing.ALLOWED}
+            one.is_over, one.decision, one.expected = True, "allow", {TOLD["allow"]}
             waiting.end()
         for each in self.played:
             each.is_killed = each.is_killed and each.waiting.key.session != one.waiting.key.session
@@ -139,21 +142,20 @@ class Guests(RuleBasedStateMachine):
     @rule(one=prompts)
     def run_at_the_keyboard(self, one: Played) -> None:
         """The tool ran: by our permission, by the keyboard's, or although it was denied here."""
-        self._tell(one.sent, "PostToolUse")
-        same = [each for each in self.played if _key(each) == _key(one)]
-        allowed = [e for e in same if e.decision == "allow" and not e.typed.startswith("ran")]
+        said = self._tell(one.sent, "PostToolUse")
+        same = [each for each in self.played if _key(each) == _key(one) and not each.became]
+        allowed = [each for each in same if each.decision == "allow"]
         open_ones = [each for each in same if not each.is_over]
-        denied = [e for e in same if e.decision == "deny" and e.expected == {Standing.DENIAL_SENT}]
-        denied += [e for e in same if e.decision == "deny" and e.prompt.agent_id and not e.typed]
+        denied = [each for each in same if each.decision == "deny"]
+        assert said == (allowed[0].note if allowed else "")
         if allowed:
-            allowed[0].typed = "ran"
+            allowed[0].expected, allowed[0].became = {Standing.ALLOWED}, "ran"
         elif len(open_ones) == 1:
             self._gone(open_ones[0], Standing.KEYBOARD)
         elif open_ones:
             self._twins(open_ones)
         elif denied:
-            first = min(denied, key=lambda each: each.waiting.key.number)
-            first.expected, first.typed = {Standing.RAN}, "ran"
+            denied[0].expected, denied[0].became = {Standing.RAN}, "ran"
 
     def _twins(self, open_ones: list[Played]) -> None:
         """Nothing tells which of several equal ones it was, until all of them have run."""
@@ -191,14 +193,12 @@ class Guests(RuleBasedStateMachine):
     def _ended(self, one: Played) -> None:
         if not one.is_over:
             self._gone(one, Standing.MOVED_ON)
-        elif one.expected == {Standing.DENIAL_SENT}:
-            one.expected = {Standing.DENIED}
-        if one.decision == "deny" and not one.typed:
-            one.typed = "ended"
+        elif one.decision in AT_THE_END and not one.became:
+            one.expected, one.became = {AT_THE_END[one.decision]}, "ended"
 
-    def _tell(self, sent: dict[str, Any], event: str) -> None:
+    def _tell(self, sent: dict[str, Any], event: str) -> str:
         told = read_prompt(json.dumps({**sent, "hook_event_name": event}), "claude-code")
-        note_event(FolderInbox(self.home), told, AT)
+        return note_event(FolderInbox(self.home), told, AT)
 
     # -- what happens to its process --------------------------------------------------------------
 
@@ -231,25 +231,31 @@ class Guests(RuleBasedStateMachine):
         """Somebody allows it, and what is like it from now on."""
         self.decide(one, "allow", like=True)
 
+    @rule(one=prompts, note=st.sampled_from(["small", "keep it"]))
+    def allow_with_a_note(self, one: Played, note: str) -> None:
+        """Somebody says something to the agent beside."""
+        self.decide(one, "allow", note=note)
+
     @rule(one=prompts, how=HOW)
-    def decide(self, one: Played, how: str, *, like: bool = False) -> None:
+    def decide(self, one: Played, how: str, *, like: bool = False, note: str = "") -> None:
         """Somebody decides at the desk, on a phone, or in a terminal; the first one wins."""
-        if not self._is_sent(one, how, like=like):
+        if not self._is_sent(one, how, like=like, note=note):
             return
+        one.note = note
         one.may_allow = how == "allow"
         assert one.waiting.step(time.monotonic()) is None
         one.waiting.end()
         one.is_over, one.decision = True, how
         one.expected = {TOLD[how]}
 
-    def _is_sent(self, one: Played, how: str, *, like: bool = False) -> bool:
+    def _is_sent(self, one: Played, how: str, *, like: bool = False, note: str = "") -> bool:
         """Send a decision as a desk does. Return False if the prompt is over."""
         opened = self._opened(one)
         asked = opened.asked
         assert asked is not None
         shown = asked.digest
         reply = {
-            "allow": lambda: approvals.allow(opened, asked, seen=True, shown=shown),
+            "allow": lambda: approvals.allow(opened, asked, seen=True, shown=shown, note=note),
             "deny": lambda: approvals.deny(opened, "no", shown=shown),
             "hand back": lambda: approvals.hand_back(opened, shown=shown),
         }[how]()
@@ -371,6 +377,14 @@ class Guests(RuleBasedStateMachine):
         """Every prompt waits, or has exactly one end."""
         for one in self.played:
             assert self._opened(one).standing in one.expected
+
+    @invariant()
+    def what_is_told_of_a_note_is_so(self) -> None:
+        """It is read with the result of its call, or it is called lost when the turn ends."""
+        told = {"": "note unread", "ran": "note read", "ended": "note lost"}
+        for one in self.played:
+            expected = (one.note, told[one.became]) if one.note else ("", "")
+            assert note_told(self._opened(one).item) == expected
 
     @invariant()
     def the_record_says_what_was_printed(self) -> None:

@@ -438,11 +438,11 @@ def test_a_note_goes_to_the_agent_once_with_the_result_of_that_very_call(agent: 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--allow",), "allowed by you, in the terminal."),
-        (("--change", '{"command": "ls"}'), "allowed with a change by you, in the terminal."),
-        (("--deny", WORDS), "denial sent by you, in the terminal; it may"),
+        (("--allow",), "Allow sent by you, in the terminal; nothing shows yet that it ran."),
+        (("--change", '{"command": "ls"}'), "Allow with a change sent by you, in the terminal;"),
+        (("--deny", WORDS), "Denial sent by you, in the terminal; it may"),
         (("--hand-back",), "dialog by you, in the terminal."),
-        (("--allow", "--note", "small"), "allowed by you, in the terminal."),
+        (("--allow", "--note", "small"), "Allow sent by you, in the terminal;"),
     ],
 )
 def test_a_terminal_tells_a_decision_in_the_words_of_the_list(

@@ -347,9 +347,10 @@ def answered_state(answer: Step) -> str:
 
 
 _DECIDED: Final = {
-    "allow": "allowed",
-    "change": "changed",
-    "deny": "denied",
+    "allow": "allow sent",
+    "change": "allow sent",
+    "answer": "allow sent",
+    "deny": "denial sent",
     "hand back": "handed back",
     "keyboard": "keyboard",
     "ended": "moved on",

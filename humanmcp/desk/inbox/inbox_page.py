@@ -6,7 +6,6 @@ and elements, never as markup from strings.
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -57,7 +56,7 @@ from humanmcp.desk.inbox.answer_form import (
 )
 from humanmcp.desk.inbox.approval_view import approval_view, chosen_reply
 from humanmcp.desk.inbox.waiting_list import EVERYTHING, ListFilter
-from humanmcp.desk.rendering import FaultShape, media_in
+from humanmcp.desk.rendering import FaultShape, media_in, told
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.send import request_form
 from humanmcp.desk.server.server_definition import LISTS
@@ -84,7 +83,7 @@ from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
 from humanmcp.protocol.json.jsonrpc import Batch
-from humanmcp.protocol.json.tree import follow, pretty, text_at
+from humanmcp.protocol.json.tree import follow, pretty
 from humanmcp.protocol.tables.examples import PLACEHOLDERS
 
 _LESSON: Final = 1500
@@ -236,24 +235,20 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
         "bytes": len(item.answer.line.encode("utf-8", "replace")),
         "line": item.answer.line,
         "became": _became(desk, item),
-        "decided": _decided(desk, item),
-        "standing": "" if item.purpose is not Purpose.PROMPT else standing_of(item, Life.OPEN),
-        "by": summary.answered_by(item),
-        "after": seconds_of(item.answer.at) - seconds_of(item.arrived),
+        "told": _told(desk, item),
         "gist": summary.summary_of_item(item).gist,
         "twins": service.ended_twins(desk.inbox, item),
     }
 
 
-_SAID: Final = frozenset({"allow", "change", "deny", "hand back"})
-
-
-def _decided(desk: Desk, item: Item) -> str:
-    """Return what became of a permission prompt; "" for any other message."""
+def _told(desk: Desk, item: Item) -> str:
+    """Say what was decided about a permission prompt; "" for any other message."""
+    if item.purpose is Purpose.PROMPT:
+        return told(item, standing_of(item, Life.OPEN), summary.answered_by(item))
     frames = desk.inbox.last_frames_before(item.key.session, 0, WATCHED)
-    records = [one.decision for one in frames if one.number == item.key.number and one.decision]
-    action = text_at(json.loads(records[-1]), "action") if records else ""
-    return action if action in _SAID else ""
+    records = [one for one in frames if one.number == item.key.number and one.decision]
+    said = summary.summary_of_frame(records[-1]) if records else None
+    return summary.row_title(said) if said is not None else ""
 
 
 def _became(desk: Desk, item: Item) -> list[tuple[Reaction, str]]:

@@ -90,6 +90,7 @@ INSERT INTO humanmcp.replies (session, number, record)
 SELECT session, number, %(record)s FROM pending ON CONFLICT DO NOTHING RETURNING sent"""
 _TAKE_PARKED: Final = f"""
 UPDATE humanmcp.replies SET taken = %(owner)s WHERE {_THIS} RETURNING record"""
+_IN_TURN: Final = f"SELECT FROM humanmcp.exchanges WHERE {_THIS} FOR UPDATE"
 _FETCHED: Final = f"""
 UPDATE humanmcp.exchanges SET {_NOW}, ending = %(ending)s WHERE {_THIS}"""
 _NOTE_WRITER: Final = """
@@ -213,13 +214,17 @@ class ExchangeRows(SessionRows):
         with suppress(InboxError):
             self.close(key, ExchangeState.ABANDONED)
 
-    def fetched(self, key: Key, at: str, became: str = "") -> None:
-        item = self.item(key)
-        if item.answer is not None and not item.answer.fetched:
+    def fetched(self, key: Key, at: str, became: str = "") -> bool:
+        with self._db.connection() as on, on.transaction():
+            self._db.run(_IN_TURN, on, **self._this(key))
+            item = self.item(key)
+            if item.answer is None or item.answer.fetched:
+                return False
             answer = item.answer._replace(fetched=at, became=became)
             ending = text_of(records.close_record(item.state, answer, item.reason))
-            self._db.run(_FETCHED, **self._this(key), ending=ending)
-            self._ring()
+            self._db.run(_FETCHED, on, **self._this(key), ending=ending)
+        self._ring()
+        return True
 
     # -- the desk's side ------------------------------------------------------------------------
 

@@ -93,6 +93,8 @@ class HookEvent(NamedTuple):
     says_allow: bool = True
     """Whether the agent takes the word *allow*; if not, silence allows."""
     locks: bool | None = True
+    tells: bool = False
+    """Whether other hooks, written with this one, tell that a tool has run, or a turn ended."""
 
 
 _CLAUDE: Final = "claude-code"
@@ -107,8 +109,10 @@ OWN: Final = "humanmcp"
 """A test prompt of our own, by which nothing runs."""
 
 EVENTS: Final = (
-    HookEvent(_CLAUDE, "PermissionRequest", _DECISION, Lost.NOTHING, changes=True, locks=False),
-    HookEvent(_CLAUDE, "PreToolUse", _PERMISSION, Lost.ASK, changes=True, locks=None),
+    HookEvent(
+        _CLAUDE, "PermissionRequest", _DECISION, Lost.NOTHING, changes=True, locks=False, tells=True
+    ),
+    HookEvent(_CLAUDE, "PreToolUse", _PERMISSION, Lost.ASK, changes=True, locks=None, tells=True),
     HookEvent(_CODEX, "PermissionRequest", _DECISION, Lost.NOTHING),
     HookEvent(_CODEX, "PreToolUse", _PERMISSION, Lost.DENY, changes=True, says_allow=False),
     HookEvent(_GEMINI, "BeforeTool", _GEMINI_FORM, Lost.DENY, changes=True),
@@ -203,6 +207,11 @@ class AgentPrompt(NamedTuple):
         if self.event is None or self.event.locks is not False:
             return False
         return None if self.agent_id else True
+
+    @property
+    def tells(self) -> bool:
+        """What became of a decision is told."""
+        return self.event is not None and self.event.tells
 
     @property
     def locks(self) -> bool:

@@ -73,9 +73,9 @@ def test_a_long_input_is_allowed_only_by_the_page_that_showed_it_whole(
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"act": "allow"}, "Allowed by you"),
+        ({"act": "allow"}, "Allow sent by you"),
         ({"act": "deny", "reason": "not today"}, "Denial sent by you"),
-        ({"act": "change json", "json": '{"command": "ls"}'}, "Allowed with a change by you"),
+        ({"act": "change json", "json": '{"command": "ls"}'}, "Allow with a change sent by you"),
         ({"act": "hand back"}, "Left to the agent’s own dialog by you"),  # noqa: RUF001 - as the page has it
     ],
 )

@@ -49,7 +49,7 @@ def test_a_test_prompt_is_a_prompt_of_humanmcp_and_says_what_was_decided(desking
     assert 'class="from">humanmcp<' in page
     shown = page.split('name="shown" value="')[1].split('"')[0]
     assert desking.submit(path, act="allow", shown=shown).status == 303
-    until(lambda: "Allowed by" in desking.page(path), "it says what was decided")
+    until(lambda: "Allow sent by" in desking.page(path), "it says what was decided")
     assert "You are the MCP server.</h1>" in desking.page("/")
     with Agent(desking.home).asks(CLAUDE) as hook:
         (one,) = until(lambda: desking.get("/api/exchanges")["waiting"], "the prompt waits")
