@@ -162,24 +162,31 @@ def check(_folder: Path, rounds: int) -> Iterator[Figure]:
 
 
 def logs(_folder: Path, rounds: int) -> Iterator[Figure]:
-    """Read a log with a message in each line, in an envelope as a text; CPU seconds and memory."""
-    count = 1_000 if rounds <= BARELY else 100_000
+    """Read a log of messages, each a text in an envelope, and one of words: CPU time, memory."""
+    count, size = (1_000, 1) if rounds <= BARELY else (100_000, 30)
     request, response = call(1).decode().strip(), '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'
     lines = (
         f'{{"time":"2026-11-20T10:00:00.{at % 1000:03}Z","dir":"{side}","msg":{as_json(text)}}}'
         for at in range(count // 2)
         for side, text in (("recv", request), ("send", response))
     )
-    text = "\n".join(lines)
+    yield from _reading("\n".join(lines), f"a log of {count:,} messages", 6.5, 200)
+    word = "2026-11-20T10:00:00.123Z INFO [worker-{at}] handled /api/items/{at} in 12 ms\n"
+    words = "".join(word.format(at=at) for at in range(size * 1_000_000 // len(word)))
+    yield from _reading(words, f"a log of {size} MB of words", 3.3, 175)
+
+
+def _reading(text: str, what: str, seconds: float, megabytes: float) -> Iterator[Figure]:
     tracemalloc.start()
-    assert sum(one.direction is not None for one in read_capture(text)) == count
+    lines = len(read_capture(text))
     most = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()
+    assert lines == len(text.splitlines())
     began = time.process_time()
     read_capture(text)
     took = time.process_time() - began
-    yield Figure(f"a log of {count:,} messages", f"{took:.1f} s", took, 10, "s")
-    yield Figure(f"a log of {count:,} messages, memory", f"{most:.0f} MB", most, 300, "MB")
+    yield Figure(what, f"{took:.1f} s", took, seconds, "s")
+    yield Figure(f"{what}, memory", f"{most:.0f} MB", most, megabytes, "MB")
 
 
 def _mistaken(count: int, call: Exchange) -> Iterator[tuple[str, Exchange, str]]:

@@ -13,9 +13,8 @@ from __future__ import annotations
 import enum
 import json
 import re
-from bisect import bisect_right
 from contextlib import suppress
-from itertools import accumulate, chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.state import ConversationState
@@ -23,22 +22,22 @@ from humanmcp.protocol.conversation.transcript import PLACE, Direction, Frame, f
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.encodings import utf16_of
 from humanmcp.protocol.json.jsonrpc import Message, carries_answer, parts_of
-from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.validation.bare_exchanges import bare_exchanges
 from humanmcp.protocol.validation.message_finder import (
     FoundMessage,
     MessageFinder,
     clues_beside,
-    has_time,
     is_message,
+    is_time,
     shape_of,
 )
 from humanmcp.protocol.validation.sides import (
     ABOVE,
     FIRST_ARROW,
-    SideSolver,
+    Head,
     marks_of,
     side_of_method,
+    solved_sides,
 )
 
 if TYPE_CHECKING:
@@ -97,6 +96,11 @@ _SIDES: Final = re.compile(
     rf"^[ \t]*[{_SIDE}]|[{_SIDE}][ \t]*$|[\u2500-\u257f]{{3,}}", re.MULTILINE
 )
 """What a terminal draws around the JSON that it shows."""
+_CODE: Final = (
+    re.compile(r"^[ \t]*(```|~~~|\{code\b).*\n(?:.*\n)*?[ \t]*\1.*", re.MULTILINE),
+    re.compile(r"^(?: {4}|\t).*", re.MULTILINE),
+)
+"""Code of a text that people read: in a fence, or indented."""
 _TIME: Final = re.compile(
     r"(?P<at>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)"
 )
@@ -110,27 +114,23 @@ _SHELL: Final = re.compile(rf"{_PROMPT}.*|\^[CDZ]", re.DOTALL)
 _HEAD: Final = re.compile(
     r".{0,200}?(?:HTTP/[\d.]+ (?P<status>\d{3})\b|\b[A-Z]{3,7} \S+ HTTP/\d).*", re.DOTALL
 )
-_TRACED: Final = re.compile(r"\* .*|[<>] ?|[<>] [\w-]+:.*|[{}] \[\d+ bytes data\]")
-"""What a client of HTTP tells beside the heads and the body."""
-_EVENT: Final = re.compile(r"(?P<field>data|event|id|retry): ?(?P<text>.*)|:.*", re.DOTALL)
-_FENCE: Final = re.compile(r"\s*(?:```|~~~)", re.DOTALL)
+_TRACED: Final = re.compile(r"\* .*|[<>] ?|(?:[<>] )?[\w-]+: .*|[{}] \[\d+ bytes data\]")
+"""What stands in a file with the first line of an HTTP message: header fields, and `curl -v`."""
+_EVENT: Final = re.compile(r"(?:data|event|id|retry): ?(?P<text>.*)|:.*", re.DOTALL)
+_FENCE: Final = re.compile(r"\s*(?:```|~~~|\{code\b)")
 _COMMENT: Final = re.compile(r"\s*(?:#|//)")
-_INDENTED: Final = re.compile(r" {4}|\t")
 _LONGEST_TITLE: Final = 120
 _TITLE: Final = re.compile(
     r"\W*(?:\w+\W{1,3}){1,4}(?<=:)\W*"
     r"|\W*(?:#+|//|==|--|\*+)\W*(?:\w+\W*){1,3}"
     r"|\W*\w+\W{0,3}\b(?:to|To|TO)\b\W{0,3}\w+\W*"
     r"|[^{]{0,60}?\w+\W{0,3}(?:-+>|=+>|→)\W{0,3}\w+\W*(?:\s[\w./-]+\s*)?"
+    r"|[<>]{1,3} \w[^{]*"
 )
 """A line that says what the next one is."""
 _REPORT: Final = re.compile(r"\b[Ee]rror(?:: | \w)")
 """Words that quote a message in a sentence about a failure: it is told again, not sent."""
 _LEVEL: Final = r"(?:trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)"
-_STATED: Final = re.compile(
-    rf"(?:\[|(?i:level)\W{{1,4}})(?P<level>(?i:{_LEVEL}))\b"
-    r"|\b(?P<shouted>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b"
-)
 _LOGGED: Final = re.compile(
     r"\W*(?:time=\W?)?(?:[\d/-]{8,10}.|[a-z]{3} +\d+ )?\d\d:\d\d:\d\d\S*\s.*"
     rf"|\W*\[{_LEVEL}\].*|{_LEVEL}:[\w.]+:.*|{_LEVEL}: [\w.]+\[\d+\]"
@@ -139,15 +139,26 @@ _LOGGED: Final = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 """A line as logs have it, also those that hold no message: a time, a level, a stack, an arrow."""
-_FAILED: Final = re.compile(r"(?i)\b(?:\w*error|\w*exception|fatal|critical|failed)\b")
+_FAILED: Final = re.compile(r"\b(?:\w*(?:error|exception)|fatal|critical|failed)\b")
+_LEVELS: Final = {
+    **dict.fromkeys(("error", "exception", "fatal", "critical", "failed"), "error"),
+    "warn": "warn",
+    **dict.fromkeys(("trace", "debug", "info", "notice"), "log"),
+}
+"""What a line of a log is, by the words in it."""
 _MOST_ABOVE: Final = 4
 _NEAR: Final = 200
 """So many characters before a message may hold its time."""
+_MOST_LINES: Final = 10_000
+"""The lines of a file that may tell that it is a log."""
 _NARROWEST: Final = 40
 """The least width of a terminal whose lines are joined."""
 _MOST_CHANCE: Final = 3
 """So many lines have the full width of a terminal, and not by chance."""
 _ENVELOPE: Final = re.compile(r'"jsonrpc"\s*:')
+_METHOD: Final = re.compile(r"""["']method["']\s*:\s*["']([^"']+)""")
+_OWN_ID: Final = re.compile(r"\s(\d+)\s*$")
+_WAYS: Final = {"IN": Direction.IN, "OUT": Direction.OUT, "ERR": Direction.ERR}
 
 
 def read_capture(text: str) -> tuple[CapturedLine, ...]:
@@ -278,9 +289,6 @@ def speaker(conversation: ConversationState, raw: bytes) -> Direction:
     return Direction.OUT if side_of_method(message.method) < 0 else Direction.IN
 
 
-_METHOD: Final = re.compile(r"""["']method["']\s*:\s*["']([^"']+)""")
-
-
 class _Entry(NamedTuple):
     """A message that is to be captured: the indexes of its first and last line, and its column."""
 
@@ -299,30 +307,33 @@ class _Capture:
     """Decides what a file is."""
 
     def __init__(self, text: str) -> None:
-        plain = _COLOUR.sub("", text)
-        is_drawn = _BOXED.search(plain) is not None
+        self._written = _lines(text)
+        plain = _COLOUR.sub("", text) if "\x1b" in text else text
+        is_drawn = any(side in plain for side in _SIDE) and _BOXED.search(plain) is not None
         if is_drawn:
             plain = _SIDES.sub(lambda drawn: " " * len(drawn[0]), plain)
         self._text = plain
-        self._written = [line.removesuffix("\r") for line in text.split("\n")]
-        parts = plain.split("\n")
-        self._lines = [line.removesuffix("\r") for line in parts]
-        self._starts = [0, *accumulate(len(line) + 1 for line in parts)]
-        self._ours = {
-            at: match for at, line in enumerate(self._lines) if (match := _OURS.match(line))
-        }
+        self._lines = self._written if plain is text else _lines(plain)
+        is_ours = any(f"] {side}: " in text for side in _WAYS)
+        matches = enumerate(map(_OURS.match, self._lines if is_ours else ()))
+        self._ours = {at: match for at, match in matches if match}
         self._finder = MessageFinder(plain)
-        found = [one for one in map(self._entry, self._finder) if not self._is_told(one)]
-        self._entries = [one for one in found if not one.found.is_torn]
-        self._torn = [one for one in found if one.found.is_torn]
+        entries = [one for one in self._located(self._finder) if not self._is_told(one)]
+        self._torn = [one for one in entries if one.found.is_torn]
+        self._entries = [one for one in entries if not one.found.is_torn]
         self._covered = {at for one in self._entries for at in range(one.line, one.last + 1)}
-        self._is_code = [True] * len(self._lines) if is_drawn else self._code()
         self._titles: set[int] = set()
         """The lines that say what the message below is."""
         self._entries = list(map(self._with_title, self._entries))
         self._covered |= self._titles
-        self._has_head = any(map(_head, self._lines))
-        self._has_events = any(line.startswith("data:") for line in self._lines)
+        prose = self._prose()
+        self._covered |= prose
+        is_coloured = plain is not text and all(
+            "\x1b" in self._written[one.line] for one in entries
+        )
+        self._is_code = is_drawn or is_coloured or bool(prose)
+        self._has_head = "HTTP/" in plain and any(map(_HEAD.fullmatch, self._lines))
+        self._has_events = plain.startswith("data:") or "\ndata:" in plain
 
     @property
     def has_torn(self) -> bool:
@@ -334,49 +345,51 @@ class _Capture:
         """The number of messages."""
         return len(self._entries)
 
-    def _entry(self, found: FoundMessage) -> _Entry:
-        line = bisect_right(self._starts, found.start) - 1
-        last = bisect_right(self._starts, max(found.start, found.end - 1)) - 1
-        ours = self._ours.get(line)
-        direction = _WAYS[ours["side"]] if ours else None
-        if found.clues[0] == "data:":  # an event stream is the server's
-            direction = Direction.OUT
-        return _Entry(
-            line, last, found.start + found.inner - self._starts[line] + 1, found, direction
-        )
+    def _located(self, messages: Iterable[FoundMessage]) -> Iterator[_Entry]:
+        """Yield messages with their lines."""
+        text, line, start = self._text, 0, 0
+        for found in messages:
+            if count := text.count("\n", start, found.start):
+                line, start = line + count, text.rfind("\n", start, found.start) + 1
+            last = line + text.count("\n", found.start, max(found.start, found.end - 1))
+            ours = self._ours.get(line)
+            direction = _WAYS[ours["side"]] if ours else None
+            if found.clues[0] == "data:":  # an event stream is the server's
+                direction = Direction.OUT
+            yield _Entry(line, last, found.start + found.inner - start + 1, found, direction)
 
     def _is_told(self, entry: _Entry) -> bool:
         """Return True for a message that a program only tells again, in a sentence of its own."""
         return entry.direction is Direction.ERR or bool(_REPORT.search(entry.found.clues[0]))
 
     def _with_title(self, entry: _Entry) -> _Entry:
-        """Add the line above to the context of a message if it says what the message is."""
-        above = list[str]()
+        """Add the lines above to the context of a message; one may say what the message is."""
+        above, is_fenced = list[str](), False
         for at in range(entry.line - 1, max(-1, entry.line - 1 - _MOST_ABOVE), -1):
-            line = self._lines[at]
-            if at in self._covered or _FENCE.match(line) or self._finder.is_one_value:
+            line, is_fence = self._lines[at], _FENCE.match(self._lines[at]) is not None
+            is_next = at == entry.line - 1
+            if at in self._covered or self._finder.is_one_value or (is_fence and not is_next):
                 break
-            if not line.strip():
+            if is_fence or not line.strip():
+                is_fenced |= is_fence
                 continue
-            if at == entry.line - 1 and _is_title(line) and marks_of(line):
+            if is_fenced and not _is_title(line):
+                break
+            if is_next and _is_title(line) and marks_of(line):
                 self._titles.add(at)
-            above.append(line[:_LONGEST_TITLE])
-        return entry._replace(above=tuple(f"{ABOVE}{shape_of(line)}" for line in above))
+            above.append(f"{ABOVE}{shape_of(line[:_LONGEST_TITLE])}")
+        return entry._replace(above=tuple(above)) if above else entry
 
-    def _code(self) -> list[bool] | None:
-        """Return which lines are code, if all messages are in code of Markdown, else None."""
-        is_code, fenced = False, list[bool]()
-        for line in self._lines:
-            is_fence = _FENCE.match(line) is not None
-            is_code ^= is_fence
-            fenced.append(is_code and not is_fence)
-        starts = [one.line for one in self._entries if not one.found.clues[0]]
-        if any(map(_FENCE.match, self._lines)) and all(fenced[at] for at in starts):
-            return fenced
-        has_prose = any(line and not line[0].isspace() for line in self._lines)
-        if starts and has_prose and all(_INDENTED.match(self._lines[at]) for at in starts):
-            return [_INDENTED.match(line) is not None for line in self._lines]
-        return None
+    def _prose(self) -> set[int]:
+        """Return the lines around the code of a text for people, if all messages are in it."""
+        bare = {one.line for one in self._entries if not one.found.clues[0]}
+        for code in _CODE if bare else ():
+            outside = _lines(code.sub(lambda found: "\n" * found[0].count("\n"), self._text))
+            if any(line[:1].strip() for line in outside) or "`" in self._text:
+                prose = {at for at, line in enumerate(outside) if line.strip()}
+                if len(prose) < len(outside) and bare.isdisjoint(prose):
+                    return prose
+        return set()
 
     def lines(self) -> tuple[CapturedLine, ...]:
         """Return what was captured; () if the text is something else."""
@@ -388,20 +401,20 @@ class _Capture:
 
     def _talk(self) -> Iterable[CapturedLine]:
         """Return the messages with what is beside them; () for one that somebody typed."""
-        has_method = any("method" in one.found.head for one in self._entries)
+        has_method = any(one.found.head.method for one in self._entries)
         is_story = len(self._entries) > 1 or has_method
         if self._finder.is_one_value:
             clues = chain.from_iterable(one.found.clues for one in self._entries)
             is_story = has_method or any(clue and clue[0] != "/" for clue in clues)
             return self._solved([*self._entries, *self._torn]) if is_story else ()
-        if self._is_code is not None:
-            return self._log() if is_story else ()
         wrapped = sum(one.found.is_wrapped for one in self._entries)
         bare = len(self._entries) - wrapped
-        is_mixed = self._has_head or any(self._other(_SHELL)) or len(self._titles) > bare / 2
-        if is_mixed or wrapped > bare or (wrapped == bare and self._entries[0].found.is_wrapped):
-            return self._log() if is_story or is_mixed or self._is_logged(self._entries[0]) else ()
-        return self._pipe()
+        is_mixed = self._has_head or len(self._titles) > bare / 2 or self._has_command()
+        is_even = wrapped == bare and self._entries[0].found.is_wrapped
+        if not (self._is_code or is_mixed or wrapped > bare or is_even):
+            return self._pipe()
+        is_log = is_mixed or (not self._is_code and self._is_logged(self._entries[0]))
+        return self._log() if is_story or is_log else ()
 
     def _is_logged(self, entry: _Entry) -> bool:
         """Return True if only a log has a message in this way, and nobody who types an answer."""
@@ -409,13 +422,12 @@ class _Capture:
         if not entry.found.is_wrapped:
             return False
         has_arrow = any(name not in range(FIRST_ARROW) for name, _ in marks_of(words))
-        return bool(others) or has_arrow or _LOGGED.fullmatch(self._lines[entry.line]) is not None
+        return bool(others) or has_arrow or bool(_LOGGED.match(self._lines[entry.line][:_NEAR]))
 
-    def _other(self, form: re.Pattern[str]) -> Iterator[re.Match[str] | None]:
-        """Match the lines that belong to no message."""
-        return (
-            form.fullmatch(line) for at, line in enumerate(self._lines) if at not in self._covered
-        )
+    def _has_command(self) -> bool:
+        """Return True if a line that belongs to no message is a command in a terminal."""
+        lines = enumerate(self._lines)
+        return any(at not in self._covered and _SHELL.fullmatch(line) for at, line in lines)
 
     # -- a log
 
@@ -425,89 +437,88 @@ class _Capture:
         self._covered.update(one.line for one in entries)
         return sorted((*self._solved(entries), *self._notes()), key=lambda one: one.number)
 
-    def _solved(self, entries: Sequence[_Entry]) -> Iterator[CapturedLine]:
+    def _solved(self, entries: list[_Entry]) -> Iterator[CapturedLine]:
         entries = sorted(entries, key=lambda one: (one.line, one.column))
-        heads = ({} if one.is_doubtful else one.found.head for one in entries)
-        clues = ((*one.found.clues, *one.above) for one in entries)
-        solver = SideSolver(list(zip(heads, clues, strict=True)))
-        for one, side in zip(entries, solver.solved(), strict=True):
-            found = one.found
+        sides = solved_sides(
+            [
+                (None if one.is_doubtful else one.found.head, (*one.found.clues, *one.above))
+                for one in entries
+            ]
+        )
+        for one, side in zip(entries, sides, strict=True):
+            found, line = one.found, self._lines[one.line]
             direction = one.direction or (side if found.is_wrapped or one.above else None)
             if one.is_doubtful and direction is None:
                 yield self._note(one.line)
                 continue
-            ours = self._ours.get(one.line)
-            time = ours or _TIME.search(
-                self._lines[one.line], max(0, one.column - _NEAR), max(0, one.column - 1)
+            time = self._ours.get(one.line) or (
+                None if found.at else _TIME.search(line, max(0, one.column - _NEAR), one.column)
             )
-            at = found.at or (time["at"] if time else "")
-            is_quoted = self._text[found.start : found.start + len(found.text)] != found.text
-            is_member = found.clues[-1][:1] == "/" and not is_quoted
+            is_quoted = not self._text.startswith(found.text, found.start)
+            is_member = found.clues[-1][:1] == "/"
             yield CapturedLine(
-                *(one.line + 1, direction, found.text, at),
-                is_cut=found.is_cut,
-                column=one.column,
-                origin=_ORIGINS[is_quoted, is_member],
+                one.line + 1,
+                direction,
+                found.text,
+                time["at"] if time else found.at,
+                None,
+                "",
+                found.is_cut,
+                one.column,
+                Origin.QUOTED if is_quoted else Origin.MEMBER if is_member else Origin.LINE,
             )
 
     def _remnants(self) -> Iterator[_Entry]:
         """Yield what is no message, but stands where the others do: it was sent, too."""
         members = {clue for one in self._entries for clue in one.found.clues[1:] if clue[:1] == "/"}
         contexts = {one.found.clues[0] for one in self._entries} - {""}
-        waiting = {one.found.head.get("id"): one for one in self._entries}
+        waiting = {one.found.head.id: one for one in self._entries if one.found.head.method}
         for at, line in enumerate(self._lines):
             ours = self._ours.get(at)
             if ours and (at not in self._covered or ours["side"] == "ERR"):
                 found = FoundMessage(0, 0, line[ours.end() :], (ours["side"],))
                 yield _Entry(at, at, ours.end() + 1, found, _WAYS[ours["side"]])
-            elif at in self._covered or (self._is_code is not None and not self._is_code[at]):
+            elif at in self._covered:
                 continue
             elif line[:1] == "{" and members and isinstance(value := _decoded(line), dict):
-                named = (name for name in value if f"/{name}" in members)
-                torn = (name for name, one in value.items() if str(one)[:1] in ("{", "["))
-                if name := next(chain(named, torn), ""):
+                torn = (one for one, part in value.items() if str(part)[:1] in ("{", "["))
+                if name := next(chain((one for one in value if f"/{one}" in members), torn), ""):
                     text = value[name] if isinstance(value[name], str) else parts_of(line)[name]
                     found = FoundMessage(0, 0, text, ("", *clues_beside(line, name)))
                     yield _Entry(at, at, 1, found, is_doubtful=True)
             elif (brace := line.find("{")) > 0 and shape_of(line[:brace]) in contexts:
                 found = FoundMessage(0, 0, line[brace:], (shape_of(line[:brace]),))
                 yield _Entry(at, at, brace + 1, found, is_doubtful=True)
-            elif _is_title(line) and (own := _OWN_ID.search(line)):
-                asked = waiting.get(_decoded(own[1]))
-                if asked and asked.line < at and "method" in asked.found.head:
+            elif waiting and _is_title(line) and (own := _OWN_ID.search(line)):
+                asked = waiting.get(int(own[1]))
+                if asked and asked.line < at:  # of a response, only the id is told
                     answer = f'{{"jsonrpc":"2.0","id":{own[1]},"result":{{}}}}'
-                    clues = (shape_of(line[: own.start()]),)
-                    head = {"id": _decoded(own[1]), "result": True}
-                    yield _Entry(
-                        at, at, 1, FoundMessage(0, 0, answer, clues, is_cut=True, head=head)
+                    clues, head = (
+                        (shape_of(line[: own.start()]),),
+                        Head("", int(own[1]), is_answer=True),
                     )
+                    found = FoundMessage(0, 0, answer, clues, head=head, is_cut=True)
+                    yield _Entry(at, at, 1, found)
 
     def _notes(self) -> Iterator[CapturedLine]:
         """Yield the other lines of a log."""
-        in_head = False
         for at, line in enumerate(self._lines):
-            is_head = _head(line) is not None
-            in_head = is_head or (in_head and bool(line.strip()) and at not in self._covered)
-            is_read = at in self._covered or (self._is_code is not None and not self._is_code[at])
             event = _EVENT.fullmatch(line) if self._has_events else None
-            if is_read or not line.strip() or (event and not (event["text"] or "").startswith("/")):
-                continue
-            note = self._note(at)
-            if (in_head or event) and note.level != "error":
-                note = note._replace(level="http")
-            yield note
+            is_told = event and not (event["text"] or "").startswith("/")
+            if at not in self._covered and line.strip() and not (is_told or _FENCE.match(line)):
+                yield self._note(at, "http" if event else "")
 
-    def _note(self, at: int) -> CapturedLine:
+    def _note(self, at: int, level: str = "") -> CapturedLine:
         line = self._lines[at]
-        head = _head(line)
-        if head or (self._has_head and _TRACED.fullmatch(line)):
+        low = line.lower()
+        head = _HEAD.fullmatch(line) if self._has_head else None
+        level = level or next((one for word, one in _LEVELS.items() if word in low), "")
+        if level == "error" and not _FAILED.search(low):
+            level = "log"
+        if level != "error" and (head or (self._has_head and _TRACED.fullmatch(line))):
             level = "error" if head and (head["status"] or "") >= "400" else "http"
-        elif _SHELL.fullmatch(line):
+        elif not level and _SHELL.fullmatch(line):
             level = "shell"
-        else:
-            stated = _STATED.search(line)
-            level = (stated["level"] or stated["shouted"]).lower() if stated else ""
-            level = "error" if level in _BAD or " state: Error" in line else level
         return CapturedLine(at + 1, Direction.NOTE, self._written[at], level=level)
 
     # -- other files
@@ -516,70 +527,58 @@ class _Capture:
         """Return the lines of a pipe; () if there is one message only."""
         alone = {one.line: one for one in self._entries if self._is_alone(one)}
         long = sum(one.last > one.line for one in alone.values())
-        found: list[CapturedLine] = []
+        lines: list[CapturedLine] = []
         at = 0
         while at < len(self._written):
-            line, entry, next_ = self._written[at], alone.get(at), at + 1
-            column = entry.column if entry else 1
+            line, entry, number = self._written[at], alone.get(at), at + 1
             if entry and (long == len(alone) or entry.last == at):
-                next_ = entry.last + 1
-                if entry.last > at or line.rstrip().endswith("},"):
+                at = entry.last
+                if at >= number or line.rstrip().endswith("},"):
                     line = entry.found.text
             if line.strip() and not _COMMENT.match(line):
-                found.append(CapturedLine(at + 1, None, line, column=column))
-            at = next_
-        lines = _with_readers(found)
+                column = entry.column if entry else 1
+                lines.append(CapturedLine(number, None, line, column=column))
+            at += 1
+        for at, (one, answer) in enumerate(pairwise(lines)):  # what the server could not read
+            if "-32700" in answer.text and not is_message(_decoded(one.text)):
+                lines[at] = one._replace(direction=Direction.IN)
         is_more = len(alone) > 1 or (len(alone) > long and len(lines) > len(alone))
         return tuple(lines) if is_more else ()
 
     def _is_alone(self, entry: _Entry) -> bool:
-        line, end = self._lines[entry.line], entry.found.end - self._starts[entry.last]
-        return (
-            not entry.found.is_wrapped
-            and len(line) - len(line.lstrip(" \t\ufeff")) == entry.column - 1
-            and self._lines[entry.last][end:].strip() in ("", ",")
-        )
+        text, end, before = self._text, entry.found.end, self._lines[entry.line][: entry.column - 1]
+        rest = text[end : text.find("\n", end) % (len(text) + 1)]
+        is_bare = not entry.found.is_wrapped and not before.strip(" \t\ufeff")
+        return is_bare and rest.strip() in ("", ",")
 
     def _words(self) -> Iterator[CapturedLine]:
         """Yield the lines of a log without messages."""
-        if _ENVELOPE.search(self._text):
-            return
-        is_log = self._has_head or any(self._other(_LOGGED))
-        for one in self._notes() if is_log or _has_records(self._text) else ():
-            is_bad = one.level == "error" or _FAILED.search(one.text)
-            kept = one.level if one.level in ("http", "warn", "warning") else "log"
-            yield one._replace(level="error" if is_bad else kept)
+        first = islice(self._lines, _MOST_LINES)
+        is_log = self._has_head or any(_LOGGED.match(line[:_NEAR]) for line in first)
+        if not _ENVELOPE.search(self._text) and (is_log or _has_records(self._text)):
+            for one in self._notes():
+                level = one.level if one.level in ("error", "warn", "http") else "log"
+                yield one._replace(level=level) if level != one.level else one
 
     def _exchanges(self) -> Iterator[CapturedLine]:
         """Yield requests and results that have no JSON-RPC around them."""
-        if any(not one.found.head.keys().isdisjoint(_ENVELOPES) for one in self._entries):
+        if "method" not in self._text or not all(one.found.head.is_bare for one in self._entries):
             return
-        for one in bare_exchanges(self._text, self._finder.values):
-            line = bisect_right(self._starts, one.start) - 1
+        for one in bare_exchanges(self._text, self._finder.values()):
+            line = self._text.count("\n", 0, one.start)
             side = Direction.IN if one.side > 0 else Direction.OUT
-            column = one.start - self._starts[line] + 1
+            column = one.start - self._text.rfind("\n", 0, one.start)
             yield CapturedLine(line + 1, side, one.text, column=column, origin=Origin.BARE)
 
 
-_ORIGINS: Final = {
-    (False, False): Origin.LINE,
-    (False, True): Origin.MEMBER,
-    (True, False): Origin.QUOTED,
-}
-_ENVELOPES: Final = frozenset({"jsonrpc", "id"})
-_OWN_ID: Final = re.compile(r"\s(\d+)\s*$")
-_BAD: Final = ("error", "fatal", "critical")
-_WAYS: Final = {"IN": Direction.IN, "OUT": Direction.OUT, "ERR": Direction.ERR}
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 
 def _is_title(line: str) -> bool:
     """Return True for a line that says what the next one is."""
     return len(line) <= _LONGEST_TITLE and _TITLE.fullmatch(line) is not None
-
-
-def _head(line: str) -> re.Match[str] | None:
-    """Match the first line of a request or response of HTTP."""
-    return _HEAD.fullmatch(line) if "HTTP/" in line else None
 
 
 def _has_records(text: str) -> bool:
@@ -589,7 +588,7 @@ def _has_records(text: str) -> bool:
     if not all(isinstance(one, dict) for one in values):
         whole = _decoded(text)
         values = whole[:8] if isinstance(whole, list) else []
-    return bool(values) and all(isinstance(one, dict) and has_time(one) for one in values)
+    return bool(values) and all(isinstance(one, dict) and any(map(is_time, one)) for one in values)
 
 
 def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
@@ -597,15 +596,6 @@ def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _with_readers(lines: list[CapturedLine]) -> list[CapturedLine]:
-    """Give a line that the server answers with a parse error to the client."""
-    for at, (line, answer) in enumerate(pairwise(lines)):
-        code = follow(_decoded(answer.text), "error", "code")
-        if code == -32700 and not is_message(_decoded(line.text)):
-            lines[at] = line._replace(direction=Direction.IN)
-    return lines
 
 
 _LABELS: Final = {Direction.IN: "IN", Direction.OUT: "OUT", Direction.ERR: "ERR"}

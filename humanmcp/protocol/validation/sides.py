@@ -8,21 +8,17 @@ does.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.tables import methods
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from humanmcp.protocol.json.jsonrpc import Json
+    from collections.abc import Iterable, Sequence
 
 _PAIRS: Final = (
     ("client|c2s", "server|s2c"),
@@ -45,7 +41,6 @@ _CLEAR: Final = 0.3
 """The weight from which a context tells the side."""
 ABOVE: Final = "^"
 """The first character of a clue that is a line above the message."""
-_MOST_CLUES: Final = 40
 _MOST_WORDS: Final = 12
 _STEADY: Final = 0.8
 """The part of the messages that a word must fit to state the side."""
@@ -77,83 +72,84 @@ def marks_of(words: str) -> Marks:
     return frozenset(found)
 
 
-class SideSolver:
-    """Solves the sides of messages, of which each comes as its members and its clues.
+class Head(NamedTuple):
+    """What a message tells of its exchange. `id` is None for none, `method` "" for none."""
 
-    What is no message has no members.
+    method: str = ""
+    id: object = None
+    is_answer: bool = False
+    is_bare: bool = False
+    """It has neither a version nor an id."""
+
+
+def solved_sides(
+    messages: Sequence[tuple[Head | None, tuple[str, ...]]],
+) -> list[Direction | None]:
+    """Return who sent each message; None where neither the messages nor their context tell.
+
+    Each comes as its head and its clues. What is no message has no head.
     """
+    heads = [head or _NO_HEAD for head, _clues in messages]
+    read: dict[tuple[str, ...], Marks] = {}
+    marks = [read.get(clues) or read.setdefault(clues, _features(clues)) for _, clues in messages]
+    if len(set(read.values())) < 2:
+        return [None] * len(marks)
+    sides = [side_of_method(head.method) for head in heads]
+    tally = _Tally(marks, sides, read.values())
+    waiting = defaultdict[object, list[int]](list)
+    for at, head in enumerate(heads):
+        score = tally.score(marks[at])
+        if head.method and not head.is_answer:
+            sides[at] = sides[at] or _sign(score)
+            if head.id is not None:
+                waiting[head.id].append(sides[at])
+        elif asked := waiting[head.id]:
+            fitting = [side for side in asked if side * score < 0] or asked[-1:]
+            asked.remove(fitting[-1])
+            sides[at] = -fitting[-1]
+    tally = _Tally(marks, sides, read.values())
+    return [
+        _DIRECTIONS[tally.side(one, side, is_sent=head is not None)]
+        for (head, _), one, side in zip(messages, marks, sides, strict=True)
+    ]
 
-    def __init__(self, messages: Sequence[tuple[Mapping[str, Json], tuple[str, ...]]]) -> None:
-        self._heads = [head for head, _clues in messages]
-        known: dict[tuple[str, ...], Marks] = {}
-        self.marks = [
-            known.get(clues) or known.setdefault(clues, _features(clues))
-            for _head, clues in messages
-        ]
-        both: dict[object, set[int]] = defaultdict(set)
-        for name, sign in chain.from_iterable(self.marks):
-            both[name].add(sign)
-        self.opposed = {name for name, signs in both.items() if len(signs) > 1}
-        """The words of which the file has both: they tell two things from each other."""
 
-    def solved(self) -> list[Direction | None]:
-        """Return who sent each; None where neither the messages nor their context tell."""
-        if all(marks == self.marks[0] for marks in self.marks):
-            return [None] * len(self.marks)
-        known = [side_of_method(head.get("method")) for head in self._heads]
-        known = self._paired(known, _Tally(self, known))
-        tally = _Tally(self, known)
-        return [
-            _direction(
-                tally.stated(marks, side)
-                or side
-                or (tally.score(marks) if head else tally.voted(marks))
-            )
-            for head, side, marks in zip(self._heads, known, self.marks, strict=True)
-        ]
-
-    def _paired(self, known: list[int], tally: _Tally) -> list[int]:
-        """Return the sides with those of responses: each goes against its request."""
-        known, waiting = list(known), defaultdict[str, list[int]](list)
-        for at, head in enumerate(self._heads):
-            token, score = json.dumps(head.get("id")), tally.score(self.marks[at])
-            kind = jsonrpc.kind_of_message(head)
-            is_answer = (kind is not None and kind.is_answer) or jsonrpc.carries_answer(head)
-            if head and not is_answer:
-                known[at] = known[at] or _sign(score)
-                if "id" in head:
-                    waiting[token].append(known[at])
-            elif asked := waiting[token]:
-                fitting = [side for side in asked if side * score < 0] or asked[-1:]
-                asked.remove(fitting[-1])
-                known[at] = -fitting[-1]
-        return known
+_NO_HEAD: Final = Head()
+_DIRECTIONS: Final = {1: Direction.IN, -1: Direction.OUT, 0: None}
 
 
 class _Tally:
     """Counts for what side each clue stands."""
 
-    def __init__(self, solver: SideSolver, known: Sequence[int]) -> None:
-        self._opposed = solver.opposed
+    def __init__(
+        self, marks: Sequence[Marks], sides: Sequence[int], kinds: Iterable[Marks]
+    ) -> None:
+        signs = set(chain.from_iterable(kinds))
+        self._opposed = {name for name, sign in signs if (name, -sign) in signs}
+        """The words of which the file has both: they tell two things from each other."""
+        times: dict[tuple[Marks, int], int] = defaultdict(int)
+        for one, side in zip(marks, sides, strict=True):
+            times[one, side] += 1
         self._sums: dict[object, int] = defaultdict(int)
         self._counts: dict[object, int] = defaultdict(int)
-        for side, marks in zip(known, solver.marks, strict=True):
-            for name, sign in marks if side else ():
-                self._sums[name] += side * sign
-                self._counts[name] += 1
-        count = sum(map(bool, known))
-        self._mean = sum(known) / count if count else 0
+        for (one, side), count in times.items():
+            for name, sign in one if side else ():
+                self._sums[name] += side * sign * count
+                self._counts[name] += count
+        count = sum(map(bool, sides))
+        self._mean = sum(sides) / count if count else 0
         self._voted: dict[Marks, float] = {}
+        self._sides: dict[tuple[Marks, int, bool], int] = {}
 
     def score(self, marks: Marks) -> float:
         """Return what the clues of a message say: above 0 for the client, below for the server."""
-        voted = self.voted(marks)
+        voted = self._vote(marks)
         if abs(voted) >= _CLEAR:
             return voted
         words = (one for one in marks if isinstance(one[0], int) and one[0] not in self._counts)
         return sum(sign / (1 + int(str(name))) for name, sign in words)
 
-    def voted(self, marks: Marks) -> float:
+    def _vote(self, marks: Marks) -> float:
         """Return what messages have said of these clues."""
         found = self._voted.get(marks)
         if found is None:
@@ -167,7 +163,15 @@ class _Tally:
         common = 0.0 if name in self._opposed else self._mean
         return (self._sums[name] / count - common) * count / (count + 1)
 
-    def stated(self, marks: Marks, side: int) -> int:
+    def side(self, marks: Marks, side: int, *, is_sent: bool) -> int:
+        """Return the side of a message of which the messages say this one, 0 for none."""
+        key = marks, side, is_sent
+        if key not in self._sides:
+            score = self.score(marks) if is_sent else self._vote(marks)
+            self._sides[key] = self._stated(marks, side) or side or _sign(score)
+        return self._sides[key]
+
+    def _stated(self, marks: Marks, side: int) -> int:
         """Return the side that a word states, of which the file has both throughout, else 0.
 
         A message that only the other side may send went the wrong way then: the check tells.
@@ -182,7 +186,7 @@ class _Tally:
 
 
 def _features(clues: Sequence[str]) -> Marks:
-    said = [clue for clue in clues[:_MOST_CLUES] if clue]
+    said = list(filter(None, clues))
     words = _WORD.findall(clues[0])[:_MOST_WORDS]
     marks = {
         ((ABOVE, name) if clue.startswith(ABOVE) else name, sign)
@@ -195,7 +199,3 @@ def _features(clues: Sequence[str]) -> Marks:
 
 def _sign(score: float) -> int:
     return 0 if abs(score) < _CLEAR else 1 if score > 0 else -1
-
-
-def _direction(score: float) -> Direction | None:
-    return {1: Direction.IN, -1: Direction.OUT}.get(_sign(score))

@@ -7,6 +7,9 @@ import html
 import io
 import json
 import pprint
+import re
+import string
+import textwrap
 import time
 import urllib.parse
 from collections.abc import Callable
@@ -81,15 +84,49 @@ def printed(value: Any) -> str:  # noqa: ANN401 - any JSON value
     return "undefined" if value is None else repr(value)
 
 
-def hashed(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Write a value as Ruby prints it."""
+def hashed(value: Any, name: str = '"{}"') -> str:  # noqa: ANN401 - any JSON value
+    """Write a value as Ruby prints it, with its names in this form."""
     if isinstance(value, dict):
-        return (
-            f"{{{', '.join(f'{json.dumps(name)}=>{hashed(one)}' for name, one in value.items())}}}"
-        )
+        pairs = (f"{name.format(one)}=>{hashed(part, name)}" for one, part in value.items())
+        return f"{{{', '.join(pairs)}}}"
     if isinstance(value, list):
-        return f"[{', '.join(map(hashed, value))}]"
+        return f"[{', '.join(hashed(one, name) for one in value)}]"
     return "nil" if value is None else json.dumps(value)
+
+
+def ticked(text: str) -> str:
+    """Write a backtick before each quote and each backtick, as PowerShell does."""
+    return re.sub('([`"])', r"`\1", text)
+
+
+def constructed(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a value as Rust prints it: with the name of its type."""
+    if isinstance(value, dict):
+        inner = ", ".join(f"{json.dumps(name)}: {constructed(one)}" for name, one in value.items())
+        return f"Object {{{inner}}}"
+    if isinstance(value, list):
+        return f"Array [{', '.join(map(constructed, value))}]"
+    if value is None:
+        return "Null"
+    return f"{'String' if isinstance(value, str) else 'Number'}({json.dumps(value)})"
+
+
+def exported(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a value as PHP prints it."""
+    if isinstance(value, dict | list):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        return f"array (\n{''.join(f'  {k!r} => {exported(one)},{chr(10)}' for k, one in pairs)})"
+    if isinstance(value, str):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return "NULL" if value is None else str(value)
+
+
+def in_bytes(text: str, form: str) -> str:
+    """Write characters that are no printable ASCII, or are a quote, as bytes in this form."""
+    plain = set(string.printable) - set('"\\\n')
+    return "".join(
+        one if one in plain else "".join(form.format(byte) for byte in one.encode()) for one in text
+    )
 
 
 WRAPPINGS: Final[dict[str, Wrapping]] = {
@@ -155,6 +192,45 @@ WRAPPINGS: Final[dict[str, Wrapping]] = {
     "escapes of other characters": lambda way, text, _: f"{TX(way)} {json.dumps(json.loads(text))}",
     "a recording of a terminal": lambda way, text, at: json.dumps(
         [at, "o", f"{side('>', '<')(way)} {text}\r\n"]
+    ),
+    "constructors": lambda way, text, _: f"DEBUG {TX(way)} frame={constructed(json.loads(text))}",
+    "PHP": lambda way, text, _: f"[x] DEBUG: {TX(way)} {exported(json.loads(text))}",
+    "Elixir": lambda way, text, _: f"[debug] {TX(way)}: %{hashed(json.loads(text))}",
+    "symbols": lambda way, text, _: f"D -- : {TX(way)} {hashed(json.loads(text), ':{}')}",
+    "octal bytes": lambda way, text, _: (
+        f'{side("read(0", "write(1")(way)}, "{in_bytes(text, chr(92) + "{:03o}")}", 9) = 9'
+    ),
+    "hexadecimal bytes": lambda way, text, _: f'{TX(way)} "{in_bytes(text, chr(92) + "x{:02X}")}"',
+    "backticks": lambda way, text, _: f'{TX(way)} "{ticked(text)}"',
+    "hexadecimal digits": lambda way, text, at: f"{at}\t{TX(way)}\t{text.encode().hex()}",
+    "pairs of digits": lambda way, text, _: json.dumps(
+        {"way": TX(way), "payload": text.encode().hex(":")}
+    ),
+    "codes": lambda way, text, _: f"{TX(way)} [{' '.join(map(str, text.encode()))}]",
+    "codes in JSON": lambda way, text, _: json.dumps(
+        {"way": TX(way), "chunk": {"type": "Buffer", "data": list(text.encode())}}
+    ),
+    "base64 on several lines": lambda way, text, _: (
+        f"- from: {ENDS(way)}\n  raw: !!binary |\n"
+        + textwrap.indent("\n".join(textwrap.wrap(packed(text.encode()), 76)), "    ")
+    ),
+    "base64 of an HTTP message": lambda way, text, _: (
+        f"<{ENDS(way)}><![CDATA[{packed(b'POST /mcp HTTP/1.1' + b'; ' + text.encode())}]]></x>"
+    ),
+    "YAML, folded": lambda way, text, _: (
+        f"- from: {ENDS(way)}\n  raw: '"
+        + text.replace("'", "''").replace(', "method', ',\n    "method')
+        + "'"
+    ),
+    "lines of a width, with offsets": lambda way, text, _: (
+        f"{side('=> Send', '<= Recv')(way)} data\n"
+        + "\n".join(f"{at:04x}: {text[at : at + 64]}" for at in range(0, len(text), 64))
+    ),
+    "a fence of a wiki": lambda way, text, _: (
+        f"h4. {ENDS(way)}:\n{{code:json}}\n{pretty(text)}\n{{code}}"
+    ),
+    "a line above with an arrow": lambda way, text, at: (
+        f"{side('>', '<')(way)} 2026/11/20 10:00:0{at}.000123  length={len(text)}\n{text}"
     ),
     "an HTTP message": lambda way, text, _: (
         f"{side('POST /mcp HTTP/1.1', 'HTTP/1.1 200 OK')(way)}\nHost: x\n\n{text}\n"

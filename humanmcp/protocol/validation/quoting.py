@@ -1,0 +1,244 @@
+"""Undo what programs do to a JSON text when they write it into another text.
+
+`LAYERS` has a row for each way of quoting, whoever uses it: how it begins, how far it reaches, and
+how it is undone. `PACKED` has those that leave no bracket to be seen: each is known by how
+`jsonrpc` looks in it. `as_json` reads an object as other languages print it.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import html
+import json
+import re
+import string
+import zlib
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import unquote_plus
+
+from humanmcp.protocol.json.jsonrpc import as_json as written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MOST: Final = 1 << 24
+"""The maximum number of characters of a text that was packed."""
+_DECODER: Final = json.JSONDecoder(parse_int=float)
+_UTF8: Final = ("utf-8", "surrogateescape")
+
+
+class Layer(NamedTuple):
+    """A way of quoting: how it begins, all of it, and how it is undone.
+
+    `undone` may raise ValueError, SyntaxError or zlib.error. `is_whole`: its end is certain, so
+    what stands behind a message in it was sent, too.
+    """
+
+    begins: str
+    body: re.Pattern[str]
+    undone: Callable[[str], str]
+    is_whole: bool = False
+
+
+def _unescaped(quoted: str) -> str:
+    r"""Undo `\"`. Some programs write the bytes of a letter: `\303\266`, `\xC3\xB6`."""
+    try:
+        return str(json.loads(f'"{quoted}"', strict=False))
+    except ValueError:
+        return _ESCAPE.sub(_byte, quoted.encode("utf-8", "surrogatepass")).decode(*_UTF8)
+
+
+_ESCAPE: Final = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|([0-3]?[0-7]{1,2})|(.))", re.DOTALL)
+
+
+def _byte(escape: re.Match[bytes]) -> bytes:
+    if escape[3]:
+        return {b"n": b"\n", b"r": b"\r", b"t": b"\t"}.get(escape[3], escape[3])
+    return bytes([int(escape[1], 16) if escape[1] else int(escape[2], 8)])
+
+
+def _unquoted(quoted: str) -> str:
+    """Undo single quotes, as SQL, a shell, YAML or Python writes them: the way that gives JSON."""
+    inner = quoted[1:-1]
+    single = inner.replace("'\\''", "'").replace("''", "'")
+    ways = (str, lambda _: single, lambda _: re.sub(r"\s*\n\s*", " ", single), _as_python)
+    for undone in ways:
+        try:
+            text = undone(inner)
+            _DECODER.raw_decode(text.lstrip())
+        except (ValueError, SyntaxError, RecursionError):
+            continue
+        return single if text == inner and re.fullmatch("(?:[^']|'')*+", inner) else text
+    return quoted
+
+
+def _as_python(quoted: str) -> str:
+    return str(ast.literal_eval(f"'{quoted}'"))
+
+
+def _from_base64(quoted: str) -> str:
+    plain = quoted.translate({ord("-"): "+", ord("_"): "/"}).rstrip("=")
+    packed = base64.b64decode(plain + "=" * (-len(plain) % 4))
+    if packed.startswith(b"\x1f\x8b"):
+        packed = zlib.decompressobj(31).decompress(packed, _MOST)
+    return packed.decode(*_UTF8)
+
+
+def _layer(
+    begins: str, body: str, undone: Callable[[str], str], *, is_whole: bool = False
+) -> Layer:
+    return Layer(begins, re.compile(body, re.DOTALL), undone, is_whole)
+
+
+_OPEN: Final = r"(?<=[\[{])\s*+"
+LAYERS: Final = {
+    "escaped": _layer(
+        rf'{_OPEN}(?:\\+n\s*+)*+\\+(?:"|x22|0?42)', r'(?:[^"\\\n]|\\.)*+', _unescaped
+    ),
+    "ticked": _layer(f'{_OPEN}`"', r'(?:[^"`\n]|`.)*+', lambda text: re.sub("`(.)", r"\1", text)),
+    "doubled": _layer(
+        rf'{_OPEN}""\w', r'(?:[^"]|"")*+', lambda text: text.replace('""', '"'), is_whole=True
+    ),
+    "entity": _layer(
+        rf"{_OPEN}&(?:quot|\#34|\#x22);", r"[^<\n]*+(?:\n[\s}\]][^<\n]*+)*+", html.unescape
+    ),
+    "markup": _layer(
+        r"""(?<=[\w"'/]>)\s*+(?=[\[{])""", r">[^<]*+", lambda text: html.unescape(text[1:])
+    ),
+    "percent": _layer(
+        r"(?<=%)(?:7B|5B)(?:%0A|%20|%5B|%7B|\+)*+%22", r"[^\s&\"'<>]*+", unquote_plus
+    ),
+    "bytes": _layer(
+        r"(?<=b')(?=[\[{]|data:|event:)",
+        r"'(?:[^'\\\n]|\\.)*+'",
+        lambda text: ast.literal_eval(f"b{text}").decode(*_UTF8),
+        is_whole=True,
+    ),
+    "quoted": _layer(r"(?<=')(?=\s*+[\[{])", r"'(?:[^'\\]|\\.|''|'\\'')*+'", _unquoted),
+}
+"""The layers of which a bracket, a quote or a percent sign shows where they begin."""
+_VALUE: Final = (
+    r"""(?<=\{)(?=[ \t]*+[\r\n]|\s*+(?:["}]|$))"""
+    r"""|(?<=\[)(?<!\w\[)(?=[ \t]*+[\[{"\r\n]|\s*+(?:\d+(?:\.\d+)?,|$))"""
+)
+_LITERAL: Final = (
+    r"(?<=[\[{])(?=\s*+(?:['“]|:?[A-Za-z_]\w*+\s*+[:=]))|(?<=\()(?=\w++=|\s*+['\"\w]++ =>)"
+)
+OPENER: Final = re.compile(
+    r"[\[{'>%(](?:"
+    + "|".join(f"(?P<{name}>{layer.begins})" for name, layer in LAYERS.items())
+    + f"|(?P<value>{_VALUE})|(?P<literal>{_LITERAL}))"
+)
+"""Where a value may begin, quoted or not."""
+
+
+class Packed(NamedTuple):
+    """A way of packing: how `jsonrpc` looks in it, its other characters, how far it reaches."""
+
+    mark: str
+    letters: str
+    body: re.Pattern[str]
+    undone: Callable[[str], str]
+
+
+_64: Final = f"{string.ascii_letters}{string.digits}+/-_"
+_BASE64: Final = Packed(
+    "anNvbnJwY|pzb25ycG|qc29ucnB|H4sI",
+    _64,
+    re.compile(r"(?:[\w+/-]{60,}+[ \t\r]*+\n\s*+(?=[\w+/-]{2,}+={0,2}(?!\S)))*+[\w+/-]++={0,2}"),
+    lambda text: _from_base64("".join(text.split())),
+)
+NUMBERS: Final = Packed(
+    r"106\W{1,2}115\W{1,2}111\W{1,2}110\W{1,2}114\W",
+    f"{string.digits}, ",
+    re.compile(r"[\d, \n]++"),
+    lambda text: bytes(map(int, re.findall(r"\d+", text))).decode(*_UTF8),
+)
+"""The codes of the characters."""
+_HEX: Final = Packed(
+    r"6[aA]\W?73\W?6[fF]\W?6[eE]\W?72\W?70\W?63",
+    f"{string.hexdigits}: -",
+    re.compile(r"(?:[0-9a-fA-F]{2}[: -]?)++"),
+    lambda text: bytes.fromhex(re.sub(r"\W", "", text)).decode(*_UTF8),
+)
+PACKED: Final = {**dict.fromkeys("apqH", _BASE64), "1": NUMBERS, "6": _HEX}
+"""The layers that leave no bracket to be seen, by the first character of their marks."""
+MARK: Final = re.compile(
+    f"jsonrpc|method\\W|result\\W|error\\W|{_BASE64.mark}|{NUMBERS.mark}|{_HEX.mark}"
+)
+"""What is within each message and each quoted one. A set of first characters makes it fast."""
+
+
+# -- notations of other languages -----------------------------------------------------------------
+
+
+_WORDS: Final = {
+    **dict.fromkeys(("None", "nil", "null", "undefined", "NULL", "Null"), "null"),
+    **{word: word.lower() for word in ("True", "true", "TRUE", "False", "false", "FALSE")},
+}
+_TOKEN: Final = re.compile(
+    r"""(?P<text>(?:\b[bu])?(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|“[^”]*+”)"""
+    r"""(?:\s++(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'))*+)"""
+    r"|(?P<left_out>\[(?:Object|Array|Circular|Function)\b[^\]\n]*+\]"
+    r"|\.\.\.(?: ?\d+ more items?)?)"
+    r"|(?P<list>(?:\b\w++\s*+)?\((?=\s*+\d+ =>)|(?:\bArray )?\[)"
+    r"|(?P<object>(?:%|#|\b\w++\s*+)?\{"
+    r"|(?:\b\w++\s*+)?\((?=\s*+(?:\w++\s*+=|['\"]\w++['\"] =>|\))))"
+    r"|(?P<call>\b\w++\()|(?P<close>[)}\]])"
+    r"|(?P<colon>=>|[:=](?![A-Za-z_]\w*+ ?=>))|(?P<dropped>,(?=\s*+(?:\.\.\.|[)}\]]))|\b\d++\s*+=>)"
+    r"|(?P<name>:?\b[A-Za-z_$][\w$]*+(?=\s*+(?:=>|[:=])))|(?P<word>\b[A-Za-z]\w*+)"
+    r"|[-+.\deE]++|,|\s++",
+    re.DOTALL,
+)
+_CLOSERS: Final = {"list": "]", "object": "}", "call": ""}
+_AS_JSON: Final = re.compile(
+    r"""[\[{\s]*+"(?:[^"\\]|\\.)*+"\s*+(?!=>|:\s*+[A-Z]\w*+[({ ])""", re.DOTALL
+)
+"""JSON, whatever mistake it has."""
+
+
+def as_json(text: str, start: int, most: int) -> tuple[int, str, bool]:
+    """Write an object in the notation of another language as JSON, with its white space.
+
+    Returns where it ends, its JSON, "" if it cannot be read, and whether the program left out a
+    part. `most` is the maximum number of characters to read.
+    """
+    parts, closers, at, is_cut = list[str](), list[str](), start, False
+    until = min(len(text), start + most)
+    while not _AS_JSON.match(text, start, until) and (token := _TOKEN.match(text, at, until)):
+        kind, part, at = token.lastgroup or "", token[0], token.end()
+        if kind == "text":
+            part = _text_as_json(part)
+        elif kind in _CLOSERS:
+            closers.append(_CLOSERS[kind])
+            part = {"]": "[", "}": "{"}.get(closers[-1], "")
+        elif kind == "close":
+            part = closers.pop()
+        elif kind == "left_out":
+            is_cut, part = True, "" if part[0] == "." else "[]" if part == "[Array]" else "{}"
+        elif kind == "word":
+            part = _WORDS.get(part, part)
+        elif kind:
+            part = {"colon": ":", "name": written(part.lstrip(":"))}.get(kind, "")
+        parts.append(part)
+        if not closers:
+            return at, "".join(parts), is_cut
+    return at, "", False
+
+
+def _text_as_json(text: str) -> str:
+    r"""Write a text as JSON; Python writes a long one in pieces, others escapes such as `\x1b`."""
+    if text[0] == "“":
+        return written(text[1:-1])
+    for undone in (json.loads, _evaluated, lambda part: _evaluated(part.replace("\n", r"\n"))):
+        with suppress(ValueError, SyntaxError):
+            value = undone(text)
+            return text if undone is json.loads else written(value)
+    return text
+
+
+def _evaluated(text: str) -> str:
+    value = ast.literal_eval(f"({text})")
+    return value.decode(*_UTF8) if isinstance(value, bytes) else str(value)
