@@ -17,7 +17,7 @@ from humanmcp.desk.app import describe, description
 from humanmcp.desk.devices import login_page
 from humanmcp.desk.history import opening
 from humanmcp.export import hosts
-from humanmcp.host.terminal import chat
+from humanmcp.extensions.host.terminal import chat
 from humanmcp.setup import config, doctor
 
 if TYPE_CHECKING:

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp import __version__
+from humanmcp.client.callbacks import ClientObserver, Nobody
+from humanmcp.client.client import Client, connect
+from humanmcp.client.handshake import Identity, SessionStart
 from humanmcp.common.book_file import parse_book, read_book
 from humanmcp.common.child import ChildCommand
 from humanmcp.common.person_files import write_whole
@@ -19,9 +22,6 @@ from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.common.timestamps import now
 from humanmcp.common.toml_edit import element_text, table_text
 from humanmcp.export.recording import find_recording
-from humanmcp.host.client.callbacks import ClientObserver, Nobody
-from humanmcp.host.client.client import Client, connect
-from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.locales import say, titled
 from humanmcp.locales.stop import stopped, trouble
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping
 
+    from humanmcp.client.client import ServerTarget
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.host.client.client import ServerTarget
     from humanmcp.protocol.answer_book.book import Book
     from humanmcp.protocol.answer_book.book_entry import BookEntry
     from humanmcp.protocol.answer_book.book_writer import CopiedBook

@@ -48,11 +48,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "room": "humanmcp.room.command",
         "lesson": "humanmcp.demo.lesson_command",
     },
-    "roles": {
-        "client": "humanmcp.host.commands.client",
-        "host": "humanmcp.host.commands.host",
-        "play": "humanmcp.play",
-    },
+    "roles": {},
     "between": {},
     "sessions": {
         "replay": "humanmcp.server.replay_command",
@@ -63,9 +59,10 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "hosts": "humanmcp.export.hosts",
     },
 }
-"""Every command of ours and its module, in the groups of the help. Their help is in `locales/`.
+"""Every command of the core and its module, in the groups of the help, which extensions fill too.
 
-A group without commands of ours has those of extensions."""
+Their help is in `locales/`.
+"""
 
 COMMANDS: Final[Mapping[str, str]] = {
     name: module for group in GROUPS.values() for name, module in group.items()

@@ -8,12 +8,12 @@ from humanmcp.inbox import records
 from humanmcp.inbox.contract import Role
 from humanmcp.inbox.records import OUT_TEXT
 from tests.browser.seats import call
+from tests.extensions.host.test_play import Playing
 from tests.extensions.tap.tap_process import Tapped, server
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
 from tests.test_docs import names_on_the_page, numberless
-from tests.test_play import Playing
 
 CALL: Final = call("1", city="Tokyo")
 

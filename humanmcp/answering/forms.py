@@ -52,7 +52,7 @@ def _wanted(field: Field) -> str:
 class MistypedError(StopError):
     """A person typed something that cannot be sent."""
 
-    section = "client"
+    section = "forms"
     status = USAGE_ERROR
 
 

@@ -237,7 +237,7 @@ def _from_file(path: Path) -> ApiKey:
         with path.open(encoding="utf-8") as stream:
             mode = os.fstat(stream.fileno()).st_mode
             if os.name != "nt" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise stopped("host", "key file is open", REFUSED, path=path)
+                raise stopped("calling", "key file is open", REFUSED, path=path)
             return ApiKey(stream.read().strip())
     except (OSError, UnicodeDecodeError) as error:
-        raise stopped("host", "unreadable key", REFUSED, path=path, why=error) from error
+        raise stopped("calling", "unreadable key", REFUSED, path=path, why=error) from error

@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from humanmcp.client.callbacks import ClientObserver, Nobody
+from humanmcp.client.client import Client
+from humanmcp.client.handshake import Identity, SessionStart
 from humanmcp.common.child import ChildCommand, ChildTransport, StartError
 from humanmcp.common.parsing import Parser
 from humanmcp.common.settings import PREFIX
-from humanmcp.host.client.callbacks import ClientObserver, Nobody
-from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.inbox import open_inbox
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import ResponseArrived, UnreadableArrived

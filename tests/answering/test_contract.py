@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.host.at_inbox import PersonAsked, QuestionInbox
+from humanmcp.extensions.host.at_inbox import PersonAsked, QuestionInbox
 from humanmcp.inbox import contract as inboxes
 from humanmcp.inbox.contract import Item, Key, Purpose, SessionFacts
 from humanmcp.inbox.folder import FolderInbox

@@ -12,9 +12,9 @@ from typing import Final
 
 import pytest
 
-from humanmcp.host.client.callbacks import Nobody
-from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import SessionStart
+from humanmcp.client.callbacks import Nobody
+from humanmcp.client.client import Client
+from humanmcp.client.handshake import SessionStart
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.inbox.folder import FolderInbox

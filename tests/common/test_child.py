@@ -10,6 +10,9 @@ from typing import Final
 
 import pytest
 
+from humanmcp.client.callbacks import Nobody
+from humanmcp.client.client import Client
+from humanmcp.client.handshake import SessionStart
 from humanmcp.common.child import (
     ChildCommand,
     ChildTransport,
@@ -17,10 +20,7 @@ from humanmcp.common.child import (
     StartError,
     environment,
 )
-from humanmcp.host.client.callbacks import Nobody
-from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import SessionStart
-from tests.host.seats import Notes, sample
+from tests.extensions.host.seats import Notes, sample
 from tests.support.waiting import PATIENCE, until
 
 HARD_TO_END: Final = Path(__file__).parent / "child_of_child.py"

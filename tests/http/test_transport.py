@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.host.client.callbacks import MisdirectedResponse, Nobody
-from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import SessionStart
-from humanmcp.host.config import parse
-from humanmcp.host.conversation import ToolUse
-from humanmcp.host.servers import Servers
+from humanmcp.client.callbacks import MisdirectedResponse, Nobody
+from humanmcp.client.client import Client
+from humanmcp.client.handshake import SessionStart
+from humanmcp.extensions.host.config import parse
+from humanmcp.extensions.host.conversation import ToolUse
+from humanmcp.extensions.host.servers import Servers
 from humanmcp.http import transport as exchanges
 from humanmcp.http.server_address import CallError, ServerAddress
 from humanmcp.http.transport import HttpPart, HttpTransport
@@ -24,7 +24,7 @@ from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.state import StrayCause
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
 from humanmcp.protocol.http.outbound import EventId, ServerSentEvent, UnreadBytes, event, priming
-from tests.host.seats import Notes
+from tests.extensions.host.seats import Notes
 from tests.http.peer import (
     ACCEPTED,
     NOT_ALLOWED,

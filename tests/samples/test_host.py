@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 
 from humanmcp.common.child import ChildCommand
-from humanmcp.host.config import ServerEntry, read_config
-from humanmcp.host.models.script import ScriptModel
-from tests.host.hosting import table
+from humanmcp.extensions.host.config import ServerEntry, read_config
+from humanmcp.extensions.host.models.script import ScriptModel
+from tests.extensions.host.hosting import table
 
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = ROOT / "samples" / "host"

@@ -12,7 +12,7 @@ import pytest
 
 from humanmcp.common.book_file import read_book
 from tests.browser.seats import begin, call
-from tests.host.test_host import alive
+from tests.extensions.host.test_host import alive
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import until

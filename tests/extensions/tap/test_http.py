@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import pytest
 
+from humanmcp.client.callbacks import Nobody
+from humanmcp.client.client import Client
+from humanmcp.client.handshake import SessionStart
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.extensions.tap import http_front
 from humanmcp.extensions.tap.http_front import TapCommand, TapFront, TappedClient
-from humanmcp.host.client.callbacks import Nobody
-from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import SessionStart
 from humanmcp.http.front import front_server
 from humanmcp.http.listening import QuietServer, bind
 from humanmcp.http.responses import BEGINNING, Stream
@@ -33,8 +33,8 @@ from humanmcp.protocol.http import outbound
 from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge_request
 from humanmcp.protocol.json import jsonrpc
+from tests.extensions.host.seats import SCRIPTED, Notes, sample
 from tests.extensions.tap.tap_process import COMMAND, Tapped
-from tests.host.seats import SCRIPTED, Notes, sample
 from tests.http.peer import (
     ACCEPTED,
     NOT_ALLOWED,
