@@ -186,7 +186,7 @@ def _reading(text: str, what: str, seconds: float, megabytes: float) -> Iterator
     read_capture(text)
     took = time.process_time() - began
     yield Figure(what, f"{took:.1f} s", took, seconds, "s")
-    yield Figure(f"{what}, memory", f"{most:.0f} MB", most, megabytes, "MB")
+    yield Figure(f"{what}, and its memory", f"{most:.0f} MB", most, megabytes, "MB")
 
 
 def _mistaken(count: int, call: Exchange) -> Iterator[tuple[str, Exchange, str]]:
