@@ -62,7 +62,7 @@ from humanmcp.protocol.validation.whole_conversation import (
     Judged,
     told_reactions,
 )
-from humanmcp.terminal.gates import GATES, unchecked
+from humanmcp.terminal.gates import GATES, for_others, unchecked
 from humanmcp.terminal.inbox import open_inbox
 from humanmcp.terminal.problems import explained, print_problems
 
@@ -261,7 +261,7 @@ def _every(arguments: argparse.Namespace, settings: Settings) -> int:
         if shape is not None:
             named = {**shape, "file": _name(file)}
             if gate is not None:
-                shapes.append(named)
+                shapes.append(for_others(named))
             else:
                 json_to_stdout(named if len(files) > 1 else shape)
     if gate is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.junit import Case, junit
 from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.validation.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,12 @@ def unchecked(reason: str) -> Mapping[str, Any]:
     """Return what stands for the result of a file that cannot be checked."""
     problem = {"level": Severity.ERROR, "line": 0, "column": 0, "code": "", "name": "not checked"}
     return {"problems": [problem | {"message": reason}]}
+
+
+def for_others(checked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the result of a file without secrets: others read the log of a build."""
+    problems = [one | {"message": without_secrets(one["message"])} for one in checked["problems"]]
+    return {**checked, "problems": problems}
 
 
 def _annotations(checked: Sequence[Mapping[str, Any]]) -> str:

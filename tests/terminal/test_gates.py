@@ -112,3 +112,15 @@ def test_a_folder_may_hold_what_is_no_file(
     done = checked(*words, *twice, str(folder))
     assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stderr
     assert said in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("form", ["github", "junit"])
+def test_what_others_read_has_no_secret(tmp_path: Path, form: str) -> None:
+    """The log of a build is public; your own terminal shows the line as it is."""
+    key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    file = tmp_path / "secret.json"
+    file.write_text(RIGHT.replace('"text","text"', f'"{key}","text"'))
+    assert key in checked(str(file)).stdout
+    told = checked("--format", form, str(file)).stdout
+    assert key not in told
+    assert "redacted" in told
