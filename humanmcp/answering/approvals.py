@@ -486,6 +486,11 @@ def patterns_of(opened: OpenExchange) -> tuple[AllowPattern, ...]:
     return approvals.patterns_for(asked) if asked is not None and is_one else ()
 
 
+def scope_of(opened: OpenExchange) -> str:
+    """Say where a pattern applies that is chosen for a prompt; "" for a call of MCP."""
+    return say(SECTION, "like where") if opened.prompt is not None else ""
+
+
 def pattern_at(opened: OpenExchange, number: str) -> AllowPattern:
     """Return the pattern with this number, from 1.
 

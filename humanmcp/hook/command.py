@@ -56,7 +56,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--host", choices=tuple(LABELS), metavar="HOST", default="")
     flag("--event", metavar="EVENT", default="")
     flag("--limit", type=seconds, metavar="SECONDS", default=DEFAULT_LIMIT)
-    add_flags(parser, "home", "inbox", "book", "notify", "lang")
+    add_flags(parser, "home", "inbox", "lang")
 
 
 def cannot_start(arguments: argparse.Namespace, error: StopError) -> int:

@@ -277,7 +277,7 @@ def check_hosts() -> Iterator[Finding]:
 
 HOOK_WITHIN: Final = 5.0
 """Seconds within which a hook must have ended that has nothing to ask."""
-_HOOK_FLAGS: Final = frozenset({"--host", "--event", "--limit", "--home", "--book", "--lang"})
+_HOOK_FLAGS: Final = frozenset({"--host", "--event", "--limit", "--home", "--lang"})
 """The flags of a hook that reach out of the folder of a trial in no way."""
 
 

@@ -149,9 +149,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Answer one message. Returns the exit status: 0 sent, 1 not sent, 2 asked in a wrong way."""
     inbox = open_inbox(settings)
     opened = choose(inbox, arguments.number)
-    if not (arguments.digest or arguments.start_over):
-        must_be_listed(home_folder(settings.home), arguments.number, opened)
     name = label(opened.facts, opened.key.number, listed_sessions(inbox))
+    if not (arguments.digest or arguments.start_over):
+        must_be_listed(home_folder(settings.home), arguments.number, opened, name)
     who = asker_of(opened.facts)
     answering = Answering(opened, name, who, arguments.json, digest=arguments.digest)
     if arguments.start_over:

@@ -397,8 +397,10 @@ def _listed(file: Path) -> dict[str, str]:
         return {}
 
 
-def must_be_listed(home: Path, wanted: str, opened: OpenExchange) -> None:
+def must_be_listed(home: Path, wanted: str, opened: OpenExchange, name: str) -> None:
     """Refuse a number that was shown for another message: a number alone may come again.
+
+    `name` is that of this one (`label`).
 
     Raises:
         StopError: it was.
@@ -407,7 +409,6 @@ def must_be_listed(home: Path, wanted: str, opened: OpenExchange) -> None:
     if "/" in wanted or not wanted.isdigit() or not listed:
         return
     if listed.get(wanted) != f"{opened.key.session}/{opened.key.number}":
-        name = f"{opened.facts.letter}/{opened.key.number}"
         raise stopped("choose", "other listed", wanted=wanted, name=name)
 
 

@@ -383,6 +383,8 @@ def _chosen(
 
 def _ask_pattern(opened: OpenExchange, line: Callable[[], str]) -> str:
     found = approvals.patterns_of(opened)
+    if found and (scope := approvals.scope_of(opened)):
+        to_stdout("  ", Painted(scope, "dim"))
     for at, one in enumerate(found, 1):
         to_stdout("  ", Painted(f"{at}", "bold"), f"  {approvals.pattern_in_words(one)}")
     return _asked("which pattern", line) if found else ""

@@ -62,6 +62,7 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> dict[str, Any] | None
             (visible_code(name), text, min(20, text.count("\n") + 1)) for name, text in texts
         ],
         "json": visible_json(pretty(approval.text)) if editable else "",
+        "scope": approvals.scope_of(opened),
         "likes": [pattern_in_words(one) for one in patterns_of(opened)],
         "allowed": [(str(one), pattern_in_words(one)) for one in allowed_patterns(opened)],
         "questions": question_views(approval.questions),

@@ -17,10 +17,12 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.json.visible import one_line
+from humanmcp.terminal.inbox import label, listed_sessions, must_be_listed, note_listed
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from pathlib import Path
 
     from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.common.parsing import Parser
@@ -42,12 +44,17 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Release or drop held messages. Return the exit status."""
     try:
-        inbox = open_inbox(home_folder(settings.home))
+        home = home_folder(settings.home)
+        inbox = open_inbox(home)
         found = _meant(inbox, arguments.numbers, arguments.session)
+        for one in found if arguments.numbers and not arguments.session else ():
+            number = one.key.number
+            name = label(one.facts, number, listed_sessions(inbox))
+            must_be_listed(home, str(number), one, name)
         for number in sorted({*arguments.numbers} - {one.key.number for one in found}):
             to_stderr(say("release", "not held", number=number))
         if not arguments.numbers:
-            found = _agreed(found, drop=arguments.drop)
+            found = _agreed(found, home, drop=arguments.drop)
         done = sum(_settle(opened, drop=arguments.drop) for opened in found)
     except StopError as error:
         to_stderr(error.sentence())
@@ -65,9 +72,10 @@ def _meant(inbox: DeskInbox, numbers: Sequence[int], session: str) -> list[OpenE
     return [open_exchange_of(inbox, one) for one in keys if not numbers or one.number in numbers]
 
 
-def _agreed(found: Sequence[OpenExchange], *, drop: bool) -> list[OpenExchange]:
+def _agreed(found: Sequence[OpenExchange], home: Path, *, drop: bool) -> list[OpenExchange]:
     """Show all of each message and ask. Return those to release or drop: what was shown."""
     shown = [opened for opened in found if _show(opened)]
+    note_listed(home, {str(one.key.number): one.key for one in shown}, more=True)
     question = say("release", "drop all?" if drop else "all?", count=len(shown))
     answer = asked_whether(question) if shown else False
     if answer is None:

@@ -95,6 +95,10 @@ class PromptingAgent(Protocol):
     """What an approval knows of the agent that asks (`prompts.AgentPrompt`)."""
 
     @property
+    def name(self) -> str:
+        """The event at which it asks."""
+
+    @property
     def folder(self) -> str:
         """The folder in which it works."""
 
@@ -352,11 +356,13 @@ def patterns_for(approval: Approval) -> tuple[AllowPattern, ...]:
 def _rest(approval: Approval, *free: str) -> str:
     """Return a digest of the names of all members and of the values that must be equal.
 
-    Of a `free` member only the kind of its value must be. An agent's folder must be the same.
+    Of a `free` member only the kind of its value must be. An agent's folder must be the same, and
+    its event: before a tool it asks for what its own rules would not let it ask for.
     """
     given, parts = approval.input, parts_of(approval.text)
     kept = [(name, type(given[name]).__name__ if name in free else parts[name]) for name in parts]
-    where = [] if approval.agent is None else [approval.agent.folder, approval.agent.server]
+    agent = approval.agent
+    where = [] if agent is None else [agent.folder, agent.server, agent.name]
     return sha256(repr(sorted(kept) + where))
 
 

@@ -201,3 +201,21 @@ def test_the_interface_forwards_a_held_message_only_with_its_digest(
     reply = Reply(line, action=Action.FORWARD, shown=digest)
     service.send(open_exchange_of(room.inbox, key), reply, within=0)
     assert released(room, [key]) == [1]
+
+
+@pytest.mark.parametrize("words", [("1",), ("1", "--drop")])
+def test_a_number_that_was_listed_for_another_message_releases_nothing(
+    room: Room, shell: Shell, words: tuple[str, ...]
+) -> None:
+    """A client that starts again has a tap of its own, whose numbers begin anew."""
+    before = hold(room, CALL)
+    assert shell("inbox").status == 0
+    room.inbox.end(before[0].session)
+    after = hold(room, LIST)
+    refused = shell("release", *words)
+    assert refused.status == 1
+    assert "humanmcp show" in refused.err
+    assert room.inbox.item(after[0]).reply is None
+    assert shell("inbox").status == 0
+    assert shell("release", *words).status == 0
+    assert room.inbox.item(after[0]).reply is not None

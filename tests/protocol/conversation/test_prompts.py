@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pytest
 
+from humanmcp.protocol.conversation.approvals import Approval, patterns_for
 from humanmcp.protocol.conversation.prompts import (
     EVENTS,
     LABELS,
@@ -371,3 +372,25 @@ def test_the_command_line_names_what_the_json_does_not() -> None:
     prompt = read_prompt(json.dumps({**CLAUDE, "hook_event_name": "PreToolUse"}), "vscode")
     assert prompt.event is BY_NAME["vscode", "PreToolUse"]
     assert read_prompt(json.dumps(COPILOT), "", "preToolUse").name == "preToolUse"
+
+
+@pytest.mark.parametrize(
+    ("more", "fits"),
+    [
+        ({}, True),
+        ({"agent_id": "a7", "agent_type": "Explore"}, True),  # the card says so
+        ({"session_id": "other"}, True),  # the list of patterns is that of one session
+        ({"cwd": "/etc"}, False),
+        ({"hook_event_name": "PreToolUse"}, False),
+        ({"mcp_server_name": "wiki"}, False),
+    ],
+)
+def test_a_pattern_fits_where_its_card_says(more: dict[str, str], *, fits: bool) -> None:
+    """In the same folder, at the same event, for the same server's tool."""
+
+    def approval(**parts: str) -> Approval:
+        text = json.dumps({**CLAUDE, **parts})
+        return approval_of_prompt(read_prompt(text, "claude-code"), text)
+
+    for pattern in patterns_for(approval()):
+        assert pattern.fits(approval(**more)) is fits
