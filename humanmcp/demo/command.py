@@ -37,6 +37,7 @@ from humanmcp.demo.steps import NOTHING, LessonRun, list_again, tells_of_tools
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.inbox import open_inbox
+from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import language_of, say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest, named_after
@@ -68,6 +69,7 @@ def add_arguments(parser: Parser) -> None:
     flag = parser.flags("demo", "help ")
     add_flags(parser, "home", "files", "book", "lang")
     flag("--by-hand", action="store_true")
+    flag("--handshake", action="store_true")
     moods = [strictness.value for strictness in Strictness]
     flag("--mood", choices=moods, default=moods[0])
     flag("--open", action="store_true")
@@ -77,6 +79,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Play the session. Returns 0 at its end, 1 if the connection ended before."""
     watched = sys.stdin.isatty() or bool(arguments.by_hand)
     lesson_steps = weather(language_of(settings.lang))
+    if arguments.handshake:
+        lesson_steps = lesson_steps.with_handshake()
     by_hand = watched and not settings.book
     book = settings.book or str(sample(WEATHER_BOOK))
     strictness = Strictness(arguments.mood)
@@ -318,10 +322,11 @@ class DemoRunner:
         self._host = self._lesson_run.host
         self.passed = self._lesson_run.passed
         self._tools_changed = False
+        self._home = NOWHERE
 
     def play(self, home: Path, wanted: Path) -> bool:
         """Play all steps; the text files are in `wanted`. Return False if the connection ended."""
-        lesson = self._lesson_run
+        lesson, self._home = self._lesson_run, home
         try:
             while lesson.left:
                 step = lesson.left.pop(0)
@@ -337,9 +342,9 @@ class DemoRunner:
                         self.screen.cannot_go_on()
                         return True
                     continue
-                total = len(lesson.lesson_steps.requests)
-                left = sum(one.example is not None for one in lesson.left)
-                number = f"{total - left}/{total}  " if step.example is not None else ""
+                counted = [one for one in lesson.lesson_steps.requests if not self._gives(one)]
+                left = sum(one in counted for one in lesson.left)
+                number = f"{len(counted) - left}/{len(counted)}  " if step in counted else ""
                 self.screen.step(number, step, line, self.child.posted() if line else None)
                 if request is not None and not self._settle(step, request):
                     return False
@@ -366,7 +371,11 @@ class DemoRunner:
         if step.example is not None and all(one.answer != NOTHING for one in step.passes):
             if self.screen.by_hand:
                 self._wait_for_the_files(request)
-            self.screen.invite(step, request)
+            if self._gives(step):
+                self.screen.give()
+                self._give(step)
+            else:
+                self.screen.invite(step, request)
         answer = self._answer_to(request, step)
         self.screen.notes(within=_NOTES_WITHIN)
         if answer is not None:
@@ -376,6 +385,20 @@ class DemoRunner:
             self.screen.not_connected()
             return False
         return self._list_again()
+
+    def _gives(self, step: DemoStep) -> bool:
+        """Return True if the lesson answers this step in the place of its person."""
+        return step.given and self.screen.by_hand
+
+    def _give(self, step: DemoStep) -> None:
+        """Answer the oldest request that waits: in a handshake, it is the only one."""
+        inbox, until = open_inbox(self._home), time.monotonic() + _VISIBLE_WITHIN
+        while time.monotonic() < until:
+            for item in inbox.items(self.child.session):
+                with contextlib.suppress(InboxError):  # a person was first
+                    inbox.send(item.key, step.reply)
+                return
+            time.sleep(_LOOK_EVERY)
 
     def _wait_for_the_files(self, request: Message) -> None:
         """Wait until `in.txt` has the request: the server does not take an answer before that."""
@@ -460,8 +483,8 @@ def pasted(text: str, file: str, platform: str = sys.platform) -> str:
 class Screen:
     """Shows one session step by step. `program` is how to type the command.
 
-    A person answers `by_hand`, and `typed` in this terminal, too. `page` opens the page, and
-    returns what to say of it.
+    A person answers `by_hand`, and `typed` in this terminal, too. `page` opens the page
+    with their first request, and returns what to say of it.
     """
 
     program: str
@@ -476,6 +499,7 @@ class Screen:
         self._again = f"{self.program} {self.command}"
         self._arrows: list[str] = []
         self._complained = ""
+        self._invited = False
 
     def _say(self, code: str, /, **fillings: object) -> str:
         return say("demo", code, **fillings)
@@ -493,12 +517,8 @@ class Screen:
         """Print what will happen, and where to answer. `url` is the server's, over HTTP."""
         self.folder = folder
         to_stdout(Painted(self._say("title"), "bold"))
-        if self.page is not None:
-            to_stdout(self.page())
-        if self.typed:
-            to_stdout(self._say("typed"))
-        how = "by-hand" if self.by_hand else "by-itself"
-        to_stdout(self._say(how, folder=folder, program=self.program))
+        if not self.by_hand:
+            to_stdout(self._say("by-itself", folder=folder))
         starts = "starts-http" if url else "starts"
         to_stdout(Painted(self._say(starts, command="humanmcp serve", url=url), "dim"))
 
@@ -523,10 +543,25 @@ class Screen:
         """Show an answer to copy, where a person answers."""
         if not self.by_hand or request.id is None:
             return
+        if not self._invited:
+            self._say_where()
         example = {"jsonrpc": "2.0", "id": request.id.value, **(step.example or {})}
         text = json.dumps(example, ensure_ascii=False)
         self._tell("your-turn-typed" if self.typed else "your-turn", "yellow")
         to_stdout("     " + (text if self.typed else pasted(text, f"{self.folder}/out.txt")))
+
+    def _say_where(self) -> None:
+        """Open the page, and say where else a person can answer."""
+        self._invited = True
+        if self.page is not None:
+            to_stdout(self.page())
+        if self.typed:
+            to_stdout(self._say("typed"))
+        to_stdout(self._say("by-hand", folder=self.folder, program=self.program))
+
+    def give(self) -> None:
+        """Say that the person need not answer this request."""
+        self._tell("given", "yellow", again=f"{self._again} --handshake")
 
     def gave_up(self, request: Message, seconds: float, line: str) -> None:
         """Print that the host stops waiting, and its notification to the server."""
@@ -629,9 +664,11 @@ class Screen:
     def _as_answered_here(self, problems: str) -> str:
         """Return the problems; in a terminal, with the instruction for typing."""
         for_the_file = say("files", "not-sent", file="out.txt")
-        if not self.typed:
-            return problems
-        return problems.replace(for_the_file, self._say("not-sent-typed"), 1)
+        return (
+            problems.replace(for_the_file, self._say("not-sent-typed"), 1)
+            if self.typed
+            else problems
+        )
 
     # -- at a glance ----------------------------------------------------------------------------
 

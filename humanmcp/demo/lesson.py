@@ -21,6 +21,7 @@ from humanmcp.common.settings import make_private, sample
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored
 from humanmcp.demo.steps import (
     ANSWERS,
+    GIVEN_BY,
     INITIALIZE,
     PICKS,
     SURVIVED,
@@ -65,6 +66,7 @@ class LessonStep:
 
     title: str
     task: str
+    about: str
     said: str = ""
     failed: bool = False
     hints: tuple[str, ...] = ()
@@ -72,14 +74,20 @@ class LessonStep:
     """Whether nothing is missing but a sign of life of a client of one's own."""
     before: str = ""
     """The host's reaction to the last answer, if it asks the same again."""
+    given: bool = False
+    """Whether the lesson answered it, not its person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """The requests that came so far, of `total`; the last of them may still be open."""
+    """The requests that came so far, of `total`; the last of them may still be open.
+
+    `given` are those that the lesson answered before them. They do not count.
+    """
 
     steps: tuple[LessonStep, ...]
     total: int
+    given: tuple[LessonStep, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -104,10 +112,10 @@ def lesson_of(
     for frame in frames:
         message = message_in(frame)
         if frame.direction is Direction.OUT:
-            reading.said(frame.raw, message)
+            reading.said(frame.raw, message, frame.by)
         elif isinstance(message, Message):
             reading.heard(message)
-    return Lesson(tuple(reading.found), len(lesson_steps.requests)) if reading.found else None
+    return reading.lesson if reading.found else None
 
 
 class _Reading:
@@ -126,11 +134,19 @@ class _Reading:
         """What the host asks in the place of each request, by its id."""
 
     @property
+    def lesson(self) -> Lesson:
+        """Return the state. Where a person answers the handshake, too, the lesson gives nothing."""
+        given = tuple(one for one in self.found if one.given)
+        own = tuple(one for one in self.found if not one.given)
+        not_counted = sum(one.given for one in self._wanted) if given else 0
+        return Lesson(own, len(self._wanted) - not_counted, given)
+
+    @property
     def _step(self) -> DemoStep:
         return self._wanted[len(self.found) - 1]
 
-    def said(self, line: bytes, message: object) -> None:
-        """Take a line that the client received."""
+    def said(self, line: bytes, message: object, by: str) -> None:
+        """Take a line that the client received, and who answered with it."""
         if self._own and isinstance(message, Message) and message.id is not None:
             request = self._asked.get(message.id.key)
             if request is not None and request.id is not None and not message.method:
@@ -139,6 +155,8 @@ class _Reading:
             self._reactions.append(reaction)
             if self.found:
                 self._react()
+                given = self._step.given and by == GIVEN_BY
+                self.found[-1] = replace(self.found[-1], given=given)
 
     @property
     def _missing(self) -> Missing | None:
@@ -171,7 +189,7 @@ class _Reading:
             self._reactions = []
         elif at < len(self._wanted) and method == self._wanted[at].method:
             step = self._wanted[at]
-            self.found.append(LessonStep(step.title, step.task, hints=step.hints))
+            self.found.append(LessonStep(step.title, step.task, step.about, hints=step.hints))
             self._reactions = []
 
     def _is_again(self, method: str) -> bool:
@@ -247,7 +265,7 @@ LESSON_KEYS: Final = frozenset(
 TRANSPORTS: Final = ("stdio", "http")
 STEP_KEYS: Final = frozenset(
     {"title", "about", "task", "hints", "method", "params", "model", "meta", "example", "passes"}
-    | {"timeout", "when_passed"}
+    | {"timeout", "when_passed", "given"}
 )
 MODEL_KEYS: Final = frozenset({"words", "text"})
 PASS_KEYS: Final = frozenset(
@@ -368,6 +386,7 @@ def _step(
         passes=_all_passing(written.get("passes", {}), f"{place}.passes", language),
         timeout=seconds(written.get("timeout", 0), f"{place}.timeout"),
         when_passed=flag(written.get("when_passed", False), f"{place}.when_passed"),
+        given=flag(written.get("given", False), f"{place}.given"),
     )
 
 

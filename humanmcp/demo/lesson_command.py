@@ -27,6 +27,7 @@ def add_arguments(parser: Parser) -> None:
     flag("name", nargs="?", default="", metavar="LESSON")
     flag("--check", action="store_true")
     flag("--open", action="store_true")
+    flag("--handshake", action="store_true")
     flag("--server", metavar="COMMAND", default="")
     add_flags(parser, "home", "files", "book", "lang")
 
@@ -39,6 +40,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             raise stopped("lesson", "check what")
         return _list()
     lesson_steps = find_lesson(arguments.name)(language)
+    if arguments.handshake:
+        lesson_steps = lesson_steps.with_handshake()
     total = len(lesson_steps.requests)
     to_stdout(
         say(SECTION, "head", title=lesson_steps.title, count=total, teaches=lesson_steps.teaches)

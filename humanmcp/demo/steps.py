@@ -16,7 +16,9 @@ from humanmcp.demo.good_host import (
     Strictness,
     WasAsked,
 )
+from humanmcp.inbox.contract import Reply
 from humanmcp.locales import say
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.json.tree import at, follow, object_at, objects_at
 from humanmcp.protocol.tables import methods
@@ -180,6 +182,8 @@ def _form(body: JsonObject) -> str:
     return TOOL_ERROR if follow(body, RESULT, TOOL_ERROR) is True else RESULT
 
 
+GIVEN_BY: Final = "practice"
+"""The author of an answer that the lesson gave."""
 HOST: Final = "humanmcp demo host"
 """The name of the demo's host."""
 INITIALIZE: Final = {
@@ -217,10 +221,20 @@ class DemoStep:
     """Seconds until the host gives up; 0: it waits as long as its person needs."""
     when_passed: bool = False
     """The host sends it only if the step before passed."""
+    given: bool = False
+    """The lesson answers it with the example, so that a person begins with a later step."""
 
     @property
     def line(self) -> str:
         return json.dumps({"method": self.method, "jsonrpc": "2.0"}, separators=(",", ":"))
+
+    @property
+    def reply(self) -> Reply:
+        """Return the example as a reply that the lesson sends."""
+        example = self.example or {}
+        form = TextForm.ERROR if "error" in example else TextForm.RESULT
+        text = json.dumps(example.get(form.value, {}), ensure_ascii=False)
+        return Reply(text, form, by=GIVEN_BY)
 
     @property
     def gives_up_after(self) -> float:
@@ -246,6 +260,10 @@ class LessonSteps:
     def requests(self) -> tuple[DemoStep, ...]:
         """The steps that want an answer: what a person has to do."""
         return tuple(step for step in self.steps if step.example is not None)
+
+    def with_handshake(self) -> LessonSteps:
+        """Return the same lesson; a person answers its handshake, too."""
+        return replace(self, steps=tuple(replace(one, given=False) for one in self.steps))
 
     @property
     def tries_clients(self) -> bool:

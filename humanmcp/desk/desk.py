@@ -222,8 +222,8 @@ class Desk:
     """The settings that a server needs to use this desk's inbox."""
     url: str = ""
     """The HTTP address of this desk's server, "" for none."""
-    play: Callable[[str], object] = field(default=lambda _language: None)
-    """Let a host play a session with this desk, in a language."""
+    play: Callable[[str, bool], object] = field(default=lambda _language, _helps: None)
+    """Let a host play a session with this desk, in a language; it may help with the handshake."""
     judged: Callable[[Key, Sequence[Diagnostic], Press], object] = field(
         default=lambda _key, _diagnostics, _press: None
     )

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     Headers = Sequence[tuple[str, str]]
 
-FIRST: Final = "first-answer"
 COOKIES: Final = "cookies.json"
 MOST_TURNS: Final = 1_000
 """Turns at once; what is left is done at the next call."""
@@ -108,7 +107,8 @@ class LiteDesk:
         self._attendant, clock = Attendant(), RoomClock(folder / records.CLOCK_FILE)
         self._attendant.attend(clock)
         door = RoomDoor()
-        record = records.read(folder / records.SEAT_FILE, SeatRecord) or SeatRecord(1, lesson=FIRST)
+        kept = records.read(folder / records.SEAT_FILE, SeatRecord)
+        record = kept or SeatRecord(1, lesson=WEATHER)
         visitor = Visitor(Who.LEARNER, record.number)
         door.admit(visitor, record.key)
         self.path, cookie = parts_of(records.login(visitor, record.key))
@@ -140,8 +140,10 @@ class LiteDesk:
         """Do what has come up for the session and its practice host."""
         for _ in range(MOST_TURNS):
             now = time.monotonic()
-            if self._attendant.turn(now) > now:
+            due = self._attendant.turn(now)
+            if due > now and not self.seat.gives:
                 break
+            time.sleep(max(0.0, min(due - now, 0.02)))
         self.seat.board.refresh_all()
 
     def leave(self, number: int) -> None:
@@ -247,6 +249,7 @@ def around(seat: RoomSeat, address: str) -> Mapping[str, Any]:
         **dict.fromkeys(("called", "hint", "told", "own_lesson", "hand", "handed_in"), ""),
         **dict.fromkeys(("pen", "frozen", "looks_on", "knocks", "draft", "opened", "ends"), 0),
         "role": "learner",
+        "lesson": now,
         "next_lesson": next(((one, title_of(one)) for one in later), None),
         "shell": address,
     }

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import Request
@@ -21,6 +21,8 @@ from humanmcp.locales.stop import StopError
 from humanmcp.room.seat import RoomSeat
 
 PASTED: Final = "pasted"
+MINUTES: Final = 2
+"""About how long a step takes: to read it, to answer, and to read what the host made of it."""
 _FILE: Final = re.compile(r"[\w-]{1,60}\.toml")
 
 router: Final = page_router()
@@ -41,9 +43,27 @@ def own(request: Request, unknown: str = "") -> Response:
 
     `unknown` is the lesson of a link that cannot be begun.
     """
-    names = [*lessons(), *sorted(map(str, _brought(_seat_of(request)).glob("*.toml")))]
-    titles = [(name, title_of(name)) for name in names]
-    return page(request, "lite.html", lessons=titles, unknown=unknown, guide=published.SITE)
+    seat = _seat_of(request)
+    names = [*lessons(), *sorted(map(str, _brought(seat).glob("*.toml")))]
+    shown = [_shown(name, seat) for name in names]
+    return page(request, "lite.html", lessons=shown, unknown=unknown, guide=published.SITE)
+
+
+class ShownLesson(NamedTuple):
+    """A lesson as the list shows it. `minutes` is an estimate, from the number of its steps."""
+
+    name: str
+    title: str
+    teaches: str
+    minutes: int
+    is_passed: bool
+
+
+def _shown(name: str, seat: RoomSeat) -> ShownLesson:
+    lesson, steps = find_lesson(name)(spoken_language()), seat.steps_in(name)
+    own = [at for at, one in enumerate(lesson.requests, 1) if not one.given]
+    passed = all(str(at) in steps and steps[str(at)].passed for at in own)
+    return ShownLesson(name, lesson.title, lesson.teaches, len(own) * MINUTES, passed)
 
 
 def _brought(seat: RoomSeat) -> Path:

@@ -501,7 +501,8 @@ class Classroom:
 
     def _find_lesson(self, name: str) -> Callable[[str], LessonSteps]:
         own = self.folder / LESSONS / Path(name).name
-        return find_lesson(str(own) if own.is_file() else name)
+        made = find_lesson(str(own) if own.is_file() else name)
+        return lambda language: made(language).with_handshake()  # in a class, it is taught
 
     def next_lesson(self, seat: RoomSeat) -> tuple[str, str] | None:
         """Return name and title of the lesson after that of a seat; None after the last one."""

@@ -8,17 +8,15 @@ what passes (`LessonRun`); `demo/good_host.py` reacts to each answer.
 from __future__ import annotations
 
 import enum
-import json
 import math
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering.summary import message_in
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored, Noticed, WasAsked
-from humanmcp.demo.steps import LessonRun, list_again, tells_of_tools
-from humanmcp.inbox.contract import InboxError, Key, Life, Reply, StoreError
+from humanmcp.demo.steps import GIVEN_BY, LessonRun, list_again, tells_of_tools
+from humanmcp.inbox.contract import InboxError, Key, Life, StoreError
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
     from humanmcp.demo.good_host import Reaction
     from humanmcp.demo.steps import DemoStep, LessonSteps
-    from humanmcp.inbox.contract import Inbox
+    from humanmcp.inbox.contract import Inbox, Reply
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.server.memory_connection import MemoryConnection
     from humanmcp.server.session import ServedSession
@@ -35,8 +33,6 @@ _SOON: Final = 0.02
 _ASKS_AGAIN: Final = 0.2
 """Seconds between two looks whether the process that ran a session has let go of it."""
 LIST: Final = "tools/list"
-BY: Final = "practice"
-"""The author of an answer that the lesson gave because the teacher opened a later step."""
 BY_TEACHER: Final = "teacher"
 """The author of an answer that the teacher sent at a learner's seat."""
 
@@ -80,12 +76,6 @@ class LessonStanding(NamedTuple):
         return self.step > self.total
 
 
-def as_reply(example: Mapping[str, Any]) -> Reply:
-    """Return an answer of the lesson as a reply."""
-    form = TextForm.ERROR if "error" in example else TextForm.RESULT
-    return Reply(json.dumps(example[form.value], ensure_ascii=False), form)
-
-
 class PracticeLine(NamedTuple):
     """Where a practice host speaks: its end of the connection, and the session at the other end."""
 
@@ -115,7 +105,9 @@ class Practice:
         self._on_change = on_change
         self._on_ask = on_ask
         self._on_end = on_end
-        self._given: dict[int, Reply] = {}
+        self._given: dict[int, Reply] = {
+            at: one.reply for at, one in enumerate(lesson_steps.requests, 1) if one.given
+        }
         self._asked: tuple[DemoStep, Message] | None = None
         self._number = 0
         self._steps: dict[int, int] = {}
@@ -204,6 +196,12 @@ class Practice:
         """Answer these steps for the learner when they are asked. Callable from any thread."""
         self._given = {**given, **self._given}
         self._connection.on_line()
+
+    @property
+    def gives(self) -> bool:
+        """Return True while the request is open that the lesson answers."""
+        at = self.open_step
+        return at > 0 and self._lesson_run.lesson_steps.requests[at - 1].given
 
     # -- attended -------------------------------------------------------------------------------
 
@@ -319,9 +317,9 @@ class Practice:
         if at:
             told, author = self._told, self._author()
             self._given_steps.discard(at)
-            if author in {BY, BY_TEACHER}:
+            if author in {GIVEN_BY, BY_TEACHER}:
                 self._given_steps.add(at)
-            outcome = self._outcome(at, passed=self._lesson_run.judge(given=author == BY))
+            outcome = self._outcome(at, passed=self._lesson_run.judge(given=author == GIVEN_BY))
             self._on_end(StepEnd(at, self._number, author, outcome, told is not None))
         self._on_change()
 

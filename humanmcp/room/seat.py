@@ -22,7 +22,7 @@ from humanmcp.common.settings import sample
 from humanmcp.common.timestamps import now
 from humanmcp.demo.command import WEATHER_BOOK
 from humanmcp.demo.lesson import lesson_of
-from humanmcp.demo.steps import HOST
+from humanmcp.demo.steps import GIVEN_BY, HOST
 from humanmcp.desk.board import Board
 from humanmcp.desk.book.saved_answers import Shelf
 from humanmcp.desk.desk import Desk, Press
@@ -37,7 +37,6 @@ from humanmcp.protocol.diagnostics.model import HINTS
 from humanmcp.protocol.json.jsonrpc import with_token
 from humanmcp.room import records
 from humanmcp.room.practice import (
-    BY,
     BY_TEACHER,
     LessonStanding,
     Practice,
@@ -45,7 +44,6 @@ from humanmcp.room.practice import (
     PracticeSession,
     StepEnd,
     StepOutcome,
-    as_reply,
 )
 from humanmcp.room.records import StepRecord
 from humanmcp.server.memory_connection import MemoryConnection
@@ -161,7 +159,7 @@ class RoomSeat:
             book=folder / BOOK,
             language=parts.language,
             url=parts.url(record),
-            play=lambda _language: self.practise(),
+            play=lambda _language, _helps: self.practise(),
             judged=self._judged,
             wrote=self._show_draft,
             around=partial(parts.around, self),
@@ -262,6 +260,11 @@ class RoomSeat:
     def _came(self, session: str, number: int, _tool: str) -> None:
         self.board.refresh(session, number)
 
+    @property
+    def gives(self) -> bool:
+        """Return True while the lesson is about to answer what is open here."""
+        return self.practice is not None and self.practice.gives
+
     def practise(self, given: Mapping[int, Reply] | None = None, told: str = "") -> None:
         """Restart the lesson; `given` are prepared answers, by step.
 
@@ -313,8 +316,8 @@ class RoomSeat:
         if practice is None or not self.is_behind(step):
             return
         self.note(opened=step)
-        examples = [as_reply(one.example or {}) for one in self._lesson_steps.requests]
-        given = {at: one._replace(by=BY) for at, one in enumerate(examples[: step - 1], 1)}
+        before = self._lesson_steps.requests[: step - 1]
+        given = {at: one.reply for at, one in enumerate(before, 1)}
         if practice.has_ended:
             self.practise(given)
         else:
@@ -377,7 +380,7 @@ class RoomSeat:
         last = next(self.items_of(earlier), None)
         if last is None or last.draft is None or not last.draft.touched:
             return None
-        is_answered = last.answer is not None and last.answer.by != BY
+        is_answered = last.answer is not None and last.answer.by != GIVEN_BY
         return None if is_answered else last.draft._replace(text=with_token(last.draft.text, token))
 
     def items_of(self, asked: Sequence[str]) -> Iterator[Item]:

@@ -12,7 +12,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from playwright.sync_api import expect
 
-from tests.browser.seats import PHONE, Windows, until_keys_act
+from tests.browser.seats import PHONE, Windows
 from tests.support.desk_process import Desking
 from tests.support.waiting import until
 
@@ -31,7 +31,7 @@ def test_the_whole_demo_by_keyboard_alone(desk: Desking, window: Windows, locale
             break
     page.keyboard.press("Enter")
     answered: list[str] = []
-    while len(answered) < 5:
+    while len(answered) < 3:
         expect(page.locator(".scripted article.message")).to_be_visible()
         key = page.locator("article.message").get_attribute("data-key") or ""
         if key in answered:
@@ -40,20 +40,16 @@ def test_the_whole_demo_by_keyboard_alone(desk: Desking, window: Windows, locale
             )
             continue
         answered.append(key)
-        method = page.locator(".ids .mono:not(.tool)").text_content()
-        if method == "tools/call":
-            expect(page.locator("#sentence")).to_be_focused()
-            page.keyboard.insert_text("晴れ sunny")
-        else:
-            until_keys_act(page)
+        expect(page.locator("#sentence")).to_be_focused()
+        page.keyboard.insert_text("晴れ sunny")
         page.keyboard.press("Control+Enter")
         expect(page.locator(".sent, .empty .motto").first).to_be_visible()
-        if len(answered) == 5:
+        if len(answered) == 3:
             break
     until(lambda: not desk.get("/api/exchanges")["waiting"] or None, "nothing waits after the demo")
     lines = desk.get("/api/history")["lines"]
     sent = [one for one in lines if one["way"] == "out" and one["by"] == "desk"]
-    assert len(sent) == 5
+    assert len(sent) == 3
     assert any("晴れ" in one["gist"] for one in sent)
 
 
@@ -65,26 +61,27 @@ def test_try_it_now_is_a_lesson_that_ends_with_success(
     page = window(**device).page
     page.get_by_role("button", name="Try it now").click()
     lesson = page.locator(".lesson")
-    for number, task in enumerate(("tools", "get-japan-forecast", "Tokyo", "refuse", "last"), 1):
-        expect(lesson).to_contain_text(f"Step {number} of 5")
+    for number, task in enumerate(("Tokyo", "refuse", "last"), 1):
+        expect(lesson).to_contain_text(f"Step {number} of 3")
         expect(lesson).to_contain_text(task)
         expect(page.locator(".from")).to_contain_text("humanmcp demo host")
         expect(page.locator(".remarks")).to_have_count(0)
         if number > 1:
-            expect(lesson.locator(".told")).to_contain_text("The host understood")
-        if number > 2:
-            expect(page.locator("h1")).to_contain_text("get-japan-forecast")
-            page.locator("#sentence").fill("It is sunny.")
+            expect(lesson.locator("> .told")).to_contain_text("The host understood")
+            expect(lesson.locator(".handshake")).to_contain_text("initialize: the host introduces")
+        expect(page.locator("h1")).to_contain_text("get-japan-forecast")
+        page.locator("#sentence").fill("It is sunny.")
         page.locator("#send").click()
     expect(page.locator(".motto")).to_have_text("You were the MCP server.")
-    expect(page.locator("ol.lesson .told")).to_have_count(5)
+    expect(page.locator("ol.lesson .told")).to_have_count(3)
+    expect(page.locator(".handshake .told")).to_have_count(2)
     expect(page.locator("ol.lesson")).to_contain_text("the tool answers “It is sunny.”")
     expect(page.get_by_role("link", name="Connect a real host")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Export").click()
     assert "It is sunny." in download.value.path().read_text(encoding="utf-8")
     page.get_by_role("button", name="Repeat without help").click()
-    expect(page.locator("article.message")).to_be_visible()
+    expect(page.locator("article.message h1")).to_contain_text("The host starts the session")
     expect(lesson).to_have_count(0)
 
 

@@ -26,7 +26,7 @@ from playwright.sync_api import (
 
 from editor.build import find_npm
 from tests.browser import chromium, firefox
-from tests.browser.seats import OPTIONS, PHONE, until_keys_act
+from tests.browser.seats import OPTIONS, PHONE
 from tests.desk.history.test_opening import opened
 from tests.support.desk_process import Desking
 from tests.support.inbox_folder import Shell
@@ -138,11 +138,13 @@ def shown(page: Page) -> FrameLocator:
     return inside
 
 
-def send(page: Page, inside: FrameLocator) -> None:
-    """Send by the keys."""
-    expect(inside.locator(".scripted article.message")).to_be_visible()
-    until_keys_act(page.frames[1])
-    page.keyboard.press("Control+Enter")
+def send(page: Page, inside: FrameLocator, *texts: str) -> None:
+    """Type answers, the first without any other, and send them by the keys."""
+    for text in texts or ("Sunny.",):
+        expect(inside.locator("#sentence")).to_have_value("")
+        expect(inside.locator("#sentence")).to_be_focused()
+        page.keyboard.insert_text(text)
+        page.keyboard.press("Control+Enter")
 
 
 def test_the_first_lesson_is_taken_by_keys_without_a_network(
@@ -154,25 +156,28 @@ def test_the_first_lesson_is_taken_by_keys_without_a_network(
     page.goto(site.address)
     inside = shown(page)
     site.close()
-    expect(inside.locator(".lesson")).to_contain_text("Step 1 of 2")
+    expect(inside.locator(".lesson")).to_contain_text("Step 1 of 3")
     send(page, inside)
-    expect(inside.locator(".lesson")).to_contain_text("Step 2 of 2")
+    expect(inside.locator(".lesson")).to_contain_text("Step 2 of 3")
+    inside.locator("#sentence").fill("Too far away.")
+    inside.get_by_role("tab", name="JSON").click()
     expect(inside.get_by_text("No problems.")).to_be_visible()
     page.keyboard.press("Control+End")
     page.keyboard.type("x")
     expect(inside.locator("#saved-at")).to_have_text("Draft saved")
     page.reload()
     inside = shown(page)
-    expect(inside.locator(".lesson")).to_contain_text("Step 2 of 2")
+    expect(inside.locator(".lesson")).to_contain_text("Step 2 of 3")
     second = context.new_page()
     second.goto(site.address)
-    expect(shown(second).locator(".lesson")).to_contain_text("Step 2 of 2")
+    expect(shown(second).locator(".lesson")).to_contain_text("Step 2 of 3")
     page.bring_to_front()
     expect(inside.get_by_text("No problems.")).to_have_count(0)
     page.keyboard.press("Control+End")
     page.keyboard.press("Backspace")
     expect(inside.get_by_text("No problems.")).to_be_visible()
-    send(page, inside)
+    page.keyboard.press("Control+Enter")
+    send(page, inside, "5")
     expect(inside.locator(".motto")).to_have_text("You were the MCP server.")
     page.close()
     inside = shown(second)
@@ -191,7 +196,7 @@ def test_the_first_lesson_is_taken_by_keys_without_a_network(
     with Desking(tmp_path / "teacher") as desk:
         assert opened(desk, handed_in.read_text(encoding="utf-8"))["session"]
     forget(second)
-    expect(shown(second).locator(".lesson")).to_contain_text("Step 1 of 2")
+    expect(shown(second).locator(".lesson")).to_contain_text("Step 1 of 3")
 
 
 def hand_in(page: Page, file: Path) -> None:
@@ -396,14 +401,13 @@ def test_work_that_cannot_be_stored_is_said_until_it_is_stored(
     )
     send(page, inside)
     expect(page.get_by_role("alert")).to_contain_text("does not store your work")
-    expect(inside.locator(".lesson")).to_contain_text("Step 2 of 2")
+    expect(inside.locator(".lesson")).to_contain_text("Step 2 of 3")
     python.evaluate("self.free()")
     expect(page.get_by_role("alert")).to_have_count(0)
     tools = page.context.new_cdp_session(page)
     cleared = {"origin": site.origin, "storageTypes": "indexeddb"}
     tools.send("Storage.clearDataForOrigin", cleared)
-    expect(inside.get_by_text("No problems.")).to_be_visible()
-    send(page, inside)
+    send(page, inside, "No.", "5")
     over = "You were the MCP server."
     expect(inside.locator(".motto")).to_have_text(over)
     expect(page.get_by_role("alert")).to_have_count(0)  # the first try may have met a closed one
@@ -452,7 +456,7 @@ def test_a_new_version_replaces_the_old_one_whole_when_a_person_takes_it(
     page.goto(site.address)
     inside = shown(page)
     send(page, inside)
-    expect(inside.locator(".lesson")).to_contain_text("Step 2 of 2")
+    expect(inside.locator(".lesson")).to_contain_text("Step 2 of 3")
     second_version(old, tmp_path / "new")
     site.folder = tmp_path / "new"
     style = site.folder / "try" / "static" / "desk.css.packed"
@@ -467,7 +471,7 @@ def test_a_new_version_replaces_the_old_one_whole_when_a_person_takes_it(
         until(lambda: not page.evaluate(INSTALLS), "the attempt ends")
         with page.expect_event("framenavigated"):
             inside.get_by_role("link", name="Inbox").first.click()
-        expect(shown(page).locator(".lesson")).to_contain_text("Step 2 of 2")
+        expect(shown(page).locator(".lesson")).to_contain_text("Step 2 of 3")
         expect(page.get_by_role("status")).to_have_count(0)
         assert page.evaluate(VERSION) == [None, ""]
     style.write_bytes(good)
@@ -475,14 +479,14 @@ def test_a_new_version_replaces_the_old_one_whole_when_a_person_takes_it(
     second.goto(site.address)
     for one in (page, second):
         expect(one.get_by_role("status")).to_contain_text("A new version")
-        expect(shown(one).locator(".lesson")).to_contain_text("Step 2 of 2")
+        expect(shown(one).locator(".lesson")).to_contain_text("Step 2 of 3")
         assert one.evaluate(VERSION) == [None, ""]
     second.get_by_role("button", name="Load it").click()
     for one in (second, page):
         new = shown(one).locator("#main[data-version='2']")
         expect(new).to_be_visible(timeout=BOOTS_WITHIN)
         assert one.evaluate(VERSION) == ["2", "2"]
-        expect(shown(one).locator(".lesson")).to_contain_text("Step 2 of 2")
+        expect(shown(one).locator(".lesson")).to_contain_text("Step 2 of 3")
         expect(one.get_by_role("status")).to_have_count(0)
     assert len(page.evaluate("caches.keys()")) == 1
 
@@ -498,13 +502,13 @@ def test_the_first_lesson_is_taken_in_firefox_in_japanese_without_a_network(
     inside = shown(page)
     site.close()
     expect(inside.locator("html")).to_have_attribute("lang", "ja")
-    expect(inside.locator(".lesson")).to_contain_text("2 個のうち 1 個目")
+    expect(inside.locator(".lesson")).to_contain_text("3 個のうち 1 個目")
     send(page, inside)
-    expect(inside.locator(".lesson")).to_contain_text("2 個のうち 2 個目")
+    expect(inside.locator(".lesson")).to_contain_text("3 個のうち 2 個目")
     page.reload()
     inside = shown(page)
-    expect(inside.locator(".lesson")).to_contain_text("2 個のうち 2 個目")
-    send(page, inside)
+    expect(inside.locator(".lesson")).to_contain_text("3 個のうち 2 個目")
+    send(page, inside, "遠い。", "5")
     expect(inside.locator(".motto")).to_have_text("あなたは MCP サーバーでした。")
     browser.close()
 

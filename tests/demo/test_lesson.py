@@ -132,7 +132,7 @@ class Seat:
 
     def __init__(self, name: str, language: str = "en") -> None:
         """Begin a lesson."""
-        self.lesson_steps = find_lesson(name)(language)
+        self.lesson_steps = find_lesson(name)(language).with_handshake()
         self.line = MemoryConnection()
         self.frames: list[Frame] = []
         where = PracticeLine(self.line, cast("Inbox", EmptyInbox()), "s")

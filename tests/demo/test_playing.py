@@ -91,7 +91,7 @@ def play(
     def against(answer: Callable[[dict[str, Any]], list[bytes]]) -> tuple[Server, bool]:
         server = Server(tmp_path, answer)
         screen = Screen("humanmcp", by_hand=False)
-        played = DemoRunner(server, weather("en"), Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # it has what the runner uses
+        played = DemoRunner(server, weather("en").with_handshake(), Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # it has what the runner uses
         done = played.play(tmp_path, tmp_path)
         screen.end(tmp_path)
         return server, done
@@ -211,14 +211,14 @@ def test_the_example_is_one_that_the_shell_at_hand_understands() -> None:
 @pytest.mark.parametrize(
     ("typed", "what_to_do"),
     [
-        (True, "Not sent. Correct the line, and paste it here again."),
+        (True, say("demo", "not-sent-typed", "en")),
         (False, "Not sent. Change out.txt and save it again."),
     ],
 )
-def test_who_typed_a_wrong_line_is_told_to_type_it_again(
+def test_a_wrong_line_is_corrected_where_it_was_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], *, typed: bool, what_to_do: str
 ) -> None:
-    """Only a person who wrote into `out.txt` has that file open."""
+    """In this terminal or in `out.txt`: with a terminal, a person may have done either."""
     screen = Screen("humanmcp", by_hand=True, typed=typed)
     screen.begin(tmp_path, "")
     refused = say("files", "not-sent", "en", file="out.txt") + "\n\nline 1, column 1: why\n"
@@ -307,6 +307,6 @@ def test_an_answer_is_asked_for_once_its_request_is_in_the_files(
             super().invite(step, request)
 
     screen = Noting("humanmcp", by_hand=True)
-    runner = DemoRunner(server, weather("en"), Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # it has what the runner uses
+    runner = DemoRunner(server, weather("en").with_handshake(), Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # it has what the runner uses
     assert runner.play(tmp_path, tmp_path)
     assert asked == [True] * 5

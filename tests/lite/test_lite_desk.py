@@ -69,7 +69,7 @@ def test_the_first_page_shows_a_request_and_every_link_is_below_the_folder_of_th
     """A site shares its origin with others."""
     answer = ask(desk, "/")
     assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
-    assert "Step 1 of 2" in answer.text
+    assert "Step 1 of 3" in answer.text
     links = re.findall(r'\s(?:href|action|src)="(/[^"]*)"', answer.text)
     assert links
     assert {one for one in links if not one.startswith("/humanmcp/try/")} == set()
@@ -80,19 +80,30 @@ def test_what_was_done_is_there_in_the_next_python(desk: LiteDesk, tmp_path: Pat
     """The lesson, its place, and the choices of the person."""
     assert ask(desk, "/preferences", lang="ja", back="/").status == 303
     key = desk.seat.board.waiting()[0].key
-    served = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
-    result = {**served, "serverInfo": {"name": "me", "version": "1"}}
-    text = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})
+    result = {"content": [{"type": "text", "text": "sunny"}]}
+    text = json.dumps({"jsonrpc": "2.0", "id": 3, "result": result})
     answer = ask(desk, f"/m/{key.session}/{key.number}", act="send", text=text)
     assert answer.headers["location"].startswith(f"/humanmcp/try{desk.path}/")
     assert desk.seat.standing is not None
-    assert desk.seat.standing.step == 2
+    assert desk.seat.standing.step == 4
     store = FolderStore(tmp_path / "home")
     store.kill(desk.seat.inbox)
     again = LiteDesk(tmp_path / "home", BASE, "en")
     assert again.path == desk.path
     assert 'lang="ja"' in ask(again, "/").text
-    assert [one.key.number for one in again.seat.board.waiting()] == [2]
+    assert [one.key.number for one in again.seat.board.waiting()] == [4]
+    page = ask(again, "/").text
+    assert "ハンドシェイク" in page
+    assert page.count('class="told"') == 3, "its two requests, and what the model reads"
+
+
+def test_it_begins_with_a_question_that_a_person_can_answer(desk: LiteDesk) -> None:
+    """The handshake comes before it, and is shown after the first answer."""
+    (row,) = desk.seat.board.waiting()
+    page = ask(desk, "/").text
+    assert (row.method, row.key.number) == ("tools/call", 3)
+    assert "What is the weather in Tokyo?" in page
+    assert "handshake" not in page.partition('class="lesson"')[2].partition("</section>")[0]
 
 
 @pytest.mark.parametrize("lesson", lessons())

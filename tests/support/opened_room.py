@@ -17,7 +17,6 @@ from humanmcp.inbox.transcript_writer import TranscriptWriter
 from humanmcp.protocol.conversation.transcript import Frame
 from humanmcp.room.classroom import Classroom
 from humanmcp.room.pages import page_context
-from humanmcp.room.practice import as_reply
 from humanmcp.room.seat import RoomSeat
 from humanmcp.server import resuming  # noqa: F401 - imported once for every run
 from tests.support.living_on import APPENDED
@@ -44,9 +43,8 @@ def answer(classroom: Classroom) -> None:
     until(partial(has_its_request, seat), "the first request")
     row = seat.board.waiting()[0]
     if row.key.number == 1:
-        example = classroom.lesson_steps("en").requests[0].example
-        assert example is not None
-        seat.inbox.send(row.key, as_reply(example)._replace(by=BY))
+        reply = classroom.lesson_steps("en").requests[0].reply
+        seat.inbox.send(row.key, reply._replace(by=BY))
         until(lambda: [one.key.number for one in seat.board.waiting()] == [2], "the next request")
 
 

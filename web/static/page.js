@@ -207,7 +207,8 @@ async function takeStatus(page) {
   const [old, fresh] = [maybe("status"), answer?.getElementById("status")];
   if (!old || !fresh || keyOfOpen() !== key) return; // another one was opened in its place meanwhile
   hideOwn(fresh);
-  if (fresh.querySelector("[data-go]")) { // the teacher opened another step
+  const leads = first("[data-go]", fresh); // to another step that the teacher opened, or to the end of the lesson
+  if (leads && !page.looksBack && (leads.dataset.go || !page.isBusy)) {
     location.assign(at("/"));
     return;
   }

@@ -23,8 +23,10 @@ _running: Final[list[subprocess.Popen[bytes]]] = []
 _lock: Final = threading.Lock()
 
 
-def start(home: Path, language: str) -> bool:
+def start(home: Path, language: str, helps: bool) -> bool:  # noqa: FBT001 - as `Desk.play`
     """Start the demo host; return True if it started. It ends with its session, and with the desk.
+
+    If it `helps`, its person does not answer the handshake.
 
     Raises:
         OSError: it cannot be started.
@@ -33,7 +35,8 @@ def start(home: Path, language: str) -> bool:
         _running[:] = [process for process in _running if process.poll() is None]
         if len(_running) >= MOST:
             return False
-        words = (sys.executable, "-m", "humanmcp.as_child", "demo", "--by-hand")
+        words = [sys.executable, "-m", "humanmcp.as_child", "demo", "--by-hand"]
+        words += [] if helps else ["--handshake"]
         log = os.open(home / LOG_NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(log, "wb") as stream:
             process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own words

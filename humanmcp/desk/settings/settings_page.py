@@ -215,9 +215,10 @@ def answer_handshake_by_hand(request: Request, values: FormValues) -> Response:
 @router.post("/try")
 def try_now(request: Request, values: FormValues) -> Response:
     """Start the demo host, with or without help; its first request arrives within seconds."""
-    desk_of(request).play(spoken_language())
+    helps = values.get("help") != "no"
+    desk_of(request).play(spoken_language(), helps)
     response = RedirectResponse("/", 303)
-    remember(response, "help", "no" if values.get("help") == "no" else "yes")
+    remember(response, "help", "yes" if helps else "no")
     return response
 
 

@@ -96,16 +96,18 @@ def unaddressed(
     if errors and typed is None:
         return errors
     over = [one for one in exchanges if one.state is not ExchangeState.PENDING]
+    pending = [one for one in exchanges if one.state is ExchangeState.PENDING]
     for one in reversed(over):  # ids may repeat in 2026-07-28: take the last one
         if typed is not None and one.id.key == typed.key:
             late = _over(one, over, text)  # the rest no longer matters
+            if pending:  # what waits is what its person wants to know
+                return late, unmatched(text, pending)
             if notice and late.code == kinds.already_answered.code:
                 other = kinds.answer_to_notification(
                     method=visible(notice), id=visible(one.id.token)
                 )
                 late = _instead(late, other)
             return (late,)
-    pending = [one for one in exchanges if one.state is ExchangeState.PENDING]
     wrong = unmatched(text, pending)
     answerable = [one for one in pending if not methods.of(one.method).stays_open]
     if len(answerable) != 1:

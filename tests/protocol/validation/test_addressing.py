@@ -102,7 +102,7 @@ def test_every_reason_why_nobody_waits_has_its_own_sentence() -> None:
     assert said(session, '{"jsonrpc":"2.0","id":1,"result":{}}') == ["R50"]
     assert said(session, '{"jsonrpc":"2.0","result":{}}') == ["R54"]
     session.reply(first.number, "{}", TextForm.RESULT)
-    assert said(session, '{"jsonrpc":"2.0","id":0,"result":7}') == ["R22"]
+    assert said(session, '{"jsonrpc":"2.0","id":0,"result":7}') == ["R22", "R50"]
     cancel = {"method": "notifications/cancelled", "params": {"requestId": 2}}
     session.receive(json.dumps({"jsonrpc": "2.0", **cancel}).encode())
     assert said(session, '{"jsonrpc":"2.0","id":2,"result":{}}') == ["R21"]
