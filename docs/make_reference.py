@@ -11,11 +11,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import re
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from docs import make_api, make_book_schema, make_install, make_man, make_manifests, make_types
-from humanmcp import cli
+from humanmcp import cli, extensions
 from humanmcp.answering import mistakes
 from humanmcp.cli import commands
 from humanmcp.common.settings import DEFAULTS, FILE_NAME, PREFIX
@@ -28,7 +29,7 @@ from humanmcp.protocol.tables.faults import Fault
 from humanmcp.setup.hosts import HOSTS, Host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from humanmcp.protocol.diagnostics.problem import ProblemKind
 
@@ -305,12 +306,6 @@ FAULT_ROWS: Final = (
         '`"order": "progress", "text": "off"`',
     ),
     (
-        "about 70 faults, one in each call",
-        "",
-        "**{faults.title}**",
-        '`"order": "extension", "text": "faults on"`',
-    ),
-    (
         "an exit with a status",
         "`humanmcp say --exit 3`",
         "**{say.exit}**",
@@ -334,7 +329,7 @@ FAULT_ROWS: Final = (
 )
 """More ways to send faults: from terminal, page, interface.
 
-Words in braces are codes of `[desk]`: what the page writes on its buttons.
+Words in braces are codes of `[desk]`: what the page writes on its buttons. Extensions bring more.
 """
 
 
@@ -363,7 +358,7 @@ def _faults() -> Iterator[str]:
         "",
         "| what | terminal | page | interface |",
         "| --- | --- | --- | --- |",
-        *(f"| {_labelled(' | '.join(row))} |" for row in FAULT_ROWS),
+        *(f"| {_labelled(' | '.join(row))} |" for row in (*FAULT_ROWS, *_brought("faults"))),
     )
     for fault in Fault:
         title = say("fault", fault.value, "en")
@@ -371,11 +366,21 @@ def _faults() -> Iterator[str]:
         yield from ("", f"## {fault.value}", "", f"**{plain(title)}**: {plain(host)}")
 
 
+def _brought(page: str) -> Iterator[Sequence[str]]:
+    """Yield what extensions bring to a table of a page: their `reference.toml`."""
+    for one in extensions.installed():
+        file = one.folder / "reference.toml"
+        if file.exists():
+            yield from tomllib.loads(file.read_text(encoding="utf-8")).get(page, ())
+
+
 def _labelled(text: str) -> str:
-    """Fill in what the page writes on its buttons."""
-    theirs = {f"faults.{code}": text for code, text in sentences_of("faults", "en").items()}
-    labels = {**sentences_of("desk", "en"), **theirs}
-    return re.sub(r"\{([a-z][a-z. ]*)\}", lambda match: labels[match[1]], text)
+    """Fill in what the page writes on its buttons: `{code}` of `[desk]`, or `{SECTION: code}`."""
+
+    def label(match: re.Match[str]) -> str:
+        return sentences_of(match[1] or "desk", "en")[match[2]]
+
+    return re.sub(r"\{(?:(\w+): )?([a-z][a-z. ]*)\}", label, text)
 
 
 # -- hosts ------------------------------------------------------------------------------------

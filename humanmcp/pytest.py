@@ -289,10 +289,9 @@ def _recorded(
     if strays := [flag for flag in server.flags if flag.split("=")[0] in _NOT_FOR_RECORDINGS]:
         raise TypeError(f"a recording takes no {strays[0]}")
     home, file = server.home, recording.file
-    words = extensions.recorder()
-    if asked and mode != "none" and not words:
+    recorder = (extensions.recorder(), "--quiet", "--home", str(home))
+    if asked and mode != "none" and not recorder[0]:
         raise TypeError("no installed extension records a server")
-    recorder = (*words, "--home", str(home))
     made = home / "recording.jsonl"
     if asked and (mode == "all" or (mode == "once" and not file.exists())):
         recording = replace(recording, made=made, is_played=False)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 CONVERSATION: Final = "humanmcp/messages"
-"""The member of `_meta` with the conversation so far, from the host of `humanmcp play`."""
+"""The member of `_meta` with the conversation so far, from a host that a person plays."""
 LARGEST: Final = 16 * 1024 * 1024
 """Characters of the lines in the cache; decoded they take several times as much."""
 _MOST: Final = 1024

@@ -68,9 +68,9 @@ class Extension(NamedTuple):
     inboxes: Mapping[str, str] = _NONE
     """Where sessions are stored: for each scheme of an address, the function that opens an inbox
     (`inbox/contract.py`) there. It takes the address, the folder for text files, and the name."""
-    recorder: Sequence[str] = ()
-    """The words of a command that records the messages between its client and a real server: flags,
-    then `--` and the server's command, or its URL, follow."""
+    recorder: str = ""
+    """The command that records the messages between its client and a real server. It takes
+    `--quiet` and `--home FOLDER`, then `--` and the server's command, or its URL."""
     orders: Mapping[str, str] = _NONE
     """What people may order a running server to do (`Order.EXTENSION`), by the first word: the
     function that takes the other words, and raises an `OrderError` if they say nothing."""
@@ -166,9 +166,9 @@ def brought(kind: str, name: str) -> Any:  # noqa: ANN401 - as above
     return next(filter(None, map(load, filter(None, found))), None)
 
 
-def recorder() -> Sequence[str]:
-    """Return the words of the command that records a real server; () if no extension has one."""
-    return next((one.brings.recorder for one in installed() if one.brings.recorder), ())
+def recorder() -> str:
+    """Return the command that records a real server; "" if no extension has one."""
+    return next((one.brings.recorder for one in installed() if one.brings.recorder), "")
 
 
 def links(place: str) -> tuple[Link, ...]:

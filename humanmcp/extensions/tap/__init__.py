@@ -18,5 +18,5 @@ EXTENSION: Final = Extension(
     },
     pages=(f"{_HERE}.taps_page",),
     links=(Link("holding", "/taps", "taps", "title"),),
-    recorder=("tap", "--quiet"),
+    recorder="tap",
 )

@@ -2,8 +2,7 @@
 
 A row is what was measured: the code of a problem, its place, and the details that tell cases apart
 (`head`). It stands for no other place. `python -m tests.clients.reactions` measures the rows again
-with the real clients, and writes the table; its cases are in `odd_results.toml` beside it, and in
-`humanmcp/extensions/judge/misbehaviours.toml`.
+with the real clients, and writes the table.
 """
 
 from __future__ import annotations

@@ -317,8 +317,8 @@ _WAYS: Final[Mapping[str, Direction]] = {"in": Direction.IN, "out": Direction.OU
 class PatternError(ValueError):
     """A pattern is not valid."""
 
-    section: ClassVar = "hold"
-    code: Final = "no pattern"
+    section: ClassVar = "pattern"
+    code: Final = "unknown"
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

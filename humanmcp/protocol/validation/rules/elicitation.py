@@ -111,7 +111,7 @@ def choice_of_the_server(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 @rule("sampling/createMessage")
 def text_and_calls_only(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """Check that a model answers `humanmcp host` with text and tool calls only."""
+    """Check that a model answers our own host with text and tool calls only."""
     if answer.negotiated.client_name != TEXT_ONLY:
         return
     for block, at in _blocks(answer.value.get("content"), answer.at("content")):
