@@ -220,7 +220,7 @@ _QUOTED: Final = re.compile(r"`([^`]+)`")
 def told(item: Item, standing: Standing, by: str) -> str:
     """Say what is so of an exchange (`summary.told_of`), beginning with a capital letter."""
     words = summary.told_of(item, standing, by)
-    return f"{words[:1].upper()}{words[1:]}"
+    return say("desk", "banner.told", words=f"{words[:1].upper()}{words[1:]}")
 
 
 def sentence(text: str) -> Markup:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, cast
 from humanmcp.answering import approvals, service
 from humanmcp.answering.alone import count_problems
 from humanmcp.answering.approvals import ApprovalError
+from humanmcp.answering.last_words import last_words
 from humanmcp.answering.schema import AnsweredShape, outcome_shape
 from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.person_files import typed_or_read
@@ -226,6 +227,10 @@ def print_card(opened: OpenExchange, *, whole: bool = True) -> None:
     to_stdout(Painted(approvals.headline(opened, approval, card), "bold"))
     if folder := approvals.folder_of(opened):
         to_stdout("  ", Painted(visible_code(folder), "dim", is_code=True))
+    words = last_words(opened.prompt) if opened.prompt and opened.item.waits else ""
+    if words:
+        to_stdout(Painted(say(approvals.SECTION, "words"), "dim"))
+        quoted_to_stdout(words, "dim")
     if approval.problem:
         to_stdout(Painted(say(approvals.SECTION, approval.problem), "yellow"))
     elif approval.questions:

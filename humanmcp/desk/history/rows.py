@@ -25,6 +25,7 @@ from humanmcp.answering.summary import (
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.export.readable import fenced
 from humanmcp.inbox.contract import Draft, Role
+from humanmcp.locales import say
 from humanmcp.protocol.answer_book.book_writer import plain_text
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -475,6 +476,8 @@ def _arrow(step: Step, left: int, right: int, *, is_held: bool) -> dict[str, Any
     """
     tail, head = (left, right) if step.inwards else (right, left)
     words = step.name or step.word or step.gist
+    if step.kind == "decision":
+        words = " · ".join(filter(None, (say("wants", step.wants), step.gist)))
     if step.times > 1:
         words = step.word.rpartition("/")[2]
     label = words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"

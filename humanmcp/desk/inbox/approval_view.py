@@ -13,6 +13,7 @@ from humanmcp.answering.approvals import (
     patterns_of,
 )
 from humanmcp.answering.guests import note_told
+from humanmcp.answering.last_words import last_words
 from humanmcp.inbox.contract import Action, Reply
 from humanmcp.locales import say
 from humanmcp.protocol.json.tree import pretty
@@ -68,8 +69,15 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> dict[str, Any] | None
         "questions": question_views(approval.questions),
         "takes_note": opened.prompt is not None and opened.prompt.takes_note,
         "note": _note(opened.item),
+        "words": _words(opened),
         "can_hand_back": approvals.can_hand_back(opened),
     }
+
+
+def _words(opened: OpenExchange) -> str:
+    """Return what the agent wrote before it asked, while it waits: later it writes more."""
+    prompt = opened.prompt
+    return last_words(prompt) if prompt is not None and opened.item.waits else ""
 
 
 def _note(item: Item) -> tuple[str, str]:
