@@ -9,8 +9,8 @@ does.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from functools import lru_cache
+from collections import Counter, defaultdict
+from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -18,7 +18,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.tables import methods
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 _PAIRS: Final = (
     ("client|c2s", "server|s2c"),
@@ -95,7 +95,7 @@ def solved_sides(
     if len(set(read.values())) < 2:
         return [None] * len(marks)
     sides = [side_of_method(head.method) for head in heads]
-    tally = _Tally(marks, sides, read.values())
+    tally = _Tally(marks, sides)
     waiting = defaultdict[object, list[int]](list)
     for at, head in enumerate(heads):
         score = tally.score(marks[at])
@@ -107,11 +107,9 @@ def solved_sides(
             fitting = [side for side in asked if side * score < 0] or asked[-1:]
             asked.remove(fitting[-1])
             sides[at] = -fitting[-1]
-    tally = _Tally(marks, sides, read.values())
-    return [
-        _DIRECTIONS[tally.side(one, side, is_sent=head is not None)]
-        for (head, _), one, side in zip(messages, marks, sides, strict=True)
-    ]
+    side_of = _Tally(marks, sides).side
+    sent = (head is not None for head, _ in messages)
+    return [_DIRECTIONS[side_of(*one)] for one in zip(marks, sides, sent, strict=True)]
 
 
 _NO_HEAD: Final = Head()
@@ -121,27 +119,19 @@ _DIRECTIONS: Final = {1: Direction.IN, -1: Direction.OUT, 0: None}
 class _Tally:
     """Counts for what side each clue stands."""
 
-    def __init__(
-        self, marks: Sequence[Marks], sides: Sequence[int], kinds: Iterable[Marks]
-    ) -> None:
-        signs = set(chain.from_iterable(kinds))
+    def __init__(self, marks: Sequence[Marks], sides: Sequence[int]) -> None:
+        signs = set(chain.from_iterable(set(marks)))
         self._opposed = {name for name, sign in signs if (name, -sign) in signs}
         """The words of which the file has both: they tell two things from each other."""
-        times: dict[tuple[Marks, int], int] = defaultdict(int)
-        for one, side in zip(marks, sides, strict=True):
-            times[one, side] += 1
-        self._sums: dict[object, int] = defaultdict(int)
-        self._counts: dict[object, int] = defaultdict(int)
-        for (one, side), count in times.items():
+        self._sums, self._counts = Counter[object](), Counter[object]()
+        for (one, side), times in Counter(zip(marks, sides, strict=True)).items():
             for name, sign in one if side else ():
-                self._sums[name] += side * sign * count
-                self._counts[name] += count
-        count = sum(map(bool, sides))
-        self._mean = sum(sides) / count if count else 0
-        self._voted: dict[Marks, float] = {}
-        self._sides: dict[tuple[Marks, int, bool], int] = {}
+                self._sums[name] += side * sign * times
+                self._counts[name] += times
+        self._mean = sum(sides) / max(1, sum(map(bool, sides)))
+        self.score, self.side = cache(self._score), cache(self._side)
 
-    def score(self, marks: Marks) -> float:
+    def _score(self, marks: Marks) -> float:
         """Return what the clues of a message say: above 0 for the client, below for the server."""
         voted = self._vote(marks)
         if abs(voted) >= _CLEAR:
@@ -151,38 +141,26 @@ class _Tally:
 
     def _vote(self, marks: Marks) -> float:
         """Return what messages have said of these clues."""
-        found = self._voted.get(marks)
-        if found is None:
-            found = self._voted[marks] = sum(sign * self._weight(name) for name, sign in marks)
-        return found
+        return sum(sign * self._weight(name) for name, sign in marks if name in self._counts)
 
     def _weight(self, name: object) -> float:
-        count = self._counts.get(name, 0)
-        if not count:
-            return 0
+        count = self._counts[name]
         common = 0.0 if name in self._opposed else self._mean
         return (self._sums[name] / count - common) * count / (count + 1)
 
-    def side(self, marks: Marks, side: int, *, is_sent: bool) -> int:
-        """Return the side of a message of which the messages say this one, 0 for none."""
-        key = marks, side, is_sent
-        if key not in self._sides:
-            score = self.score(marks) if is_sent else self._vote(marks)
-            self._sides[key] = self._stated(marks, side) or side or _sign(score)
-        return self._sides[key]
+    def _side(self, marks: Marks, side: int, is_sent: bool) -> int:  # noqa: FBT001 - a key of a cache
+        """Return the side of a message of which the messages say this one, 0 for none.
 
-    def _stated(self, marks: Marks, side: int) -> int:
-        """Return the side that a word states, of which the file has both throughout, else 0.
-
-        A message that only the other side may send went the wrong way then: the check tells.
+        A word of which the file has both states the side if it does so throughout. A message that
+        only the other side may send went the wrong way then: the check tells.
         """
         for name, sign in marks:
             if name in self._opposed and name not in (_KINDS, (ABOVE, _KINDS)):
-                count = self._counts.get(name, 0) - (side != 0)
-                sum_ = self._sums.get(name, 0) - side * sign
+                count = self._counts[name] - (side != 0)
+                sum_ = self._sums[name] - side * sign
                 if count > 1 and abs(sum_) >= _STEADY * count:
                     return sign if sum_ > 0 else -sign
-        return 0
+        return side or _sign(self._score(marks) if is_sent else self._vote(marks))
 
 
 def _features(clues: Sequence[str]) -> Marks:
