@@ -146,8 +146,9 @@ def no_messages(words: Sequence[CapturedLine], name: object) -> StopError:
     errors = [one for one in words if one.level == "error"]
     errors = errors or [one for one in words if one.level.startswith("warn")]
     said = " / ".join(dict.fromkeys(one_line(one.text.strip(), _WORDS) for one in errors))
-    if not words:  # the prompts of an agent
-        return stopped("other_file", "nothing recorded", name=name)
+    other = next((code for one in words if (code := what_else(one.text)) == "a notation"), "")
+    if other or not words:  # the prompts of an agent
+        return stopped("other_file", other or "nothing recorded", name=name)
     is_json = words[0].text.lstrip("\ufeff \t")[:1] in ("{", "[")
     looks = "json" if is_json else "http" if words[0].level == "http" else "log"
     code = f"no messages, {looks}{' but' if said else ''}"
@@ -160,6 +161,8 @@ _MOST_WORDS: Final = 1200
 _OTHERS: Final = (
     ("an archive", re.compile(r'\s*\{\s*"log"\s*:\s*\{')),
     ("a page", re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)),
+    ("packed", re.compile("\x1f\udc8b|PK\x03\x04|BZh|\udcfd7zXZ|\\(\udcb5/\udcfd")),
+    ("a notation", re.compile(r"[^{]*?\bjsonrpc(?:=|: )['\"]?2")),
     ("a diagram", re.compile(r"\s*sequenceDiagram\b")),
     ("a program", re.compile(r'#!|(?:""".*?"""\s*)?(?:from [\w.]+ )?import \w', re.DOTALL)),
     ("a command", re.compile(r"\s*(?:[$>%] )?(?:curl|npx|uvx|docker)\s")),

@@ -308,9 +308,11 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> _Check
         if arguments.format == "text" and utf16_of(content)[0]:
             to_stdout(Painted(titled(decode_file(content)[1][0]), "dim"))
         return _print_captured(captured, arguments, name, goes_on=goes_on)
-    text, notes = decoded(content, name), decode_file(content)[1]
-    if not is_answer and (other := what_else(text)):
+    if not is_answer and (other := what_else(decode_lines(content))):
         raise stopped("other_file", other, name=name)
+    text, notes = decoded(content, name), decode_file(content)[1]
+    if not is_answer and file.endswith(".log") and text.lstrip()[:1] not in ("{", "["):
+        raise stopped("other_file", "nothing recorded", name=name)
     if not is_answer and is_request(text):
         found = tuple(judge_alone(encoded(text), arguments.protocol_version or ""))
         return _print_judged(found, arguments, name, alone=True)

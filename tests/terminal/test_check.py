@@ -338,6 +338,19 @@ def test_what_a_host_says_in_its_log_is_shown(check: Any) -> None:  # noqa: ANN4
         ("sequenceDiagram\n  participant C", "is a diagram"),
         ('"""A server."""\n\nimport json\n', "is a program"),
         ('{"mcpServers": {"a": {"command": "x"}}}', "is the configuration of a host"),
+        (
+            "- message:\n    jsonrpc: '2.0'\n    method: ping\n",
+            "in a notation that humanmcp cannot",
+        ),
+        (
+            "2026-11-20 10:00:00 DEBUG got Request[jsonrpc=2.0, id=1, error=null]\n",
+            "in a notation that humanmcp cannot",
+        ),
+        ("PK\x03\x04\x14\0", "is compressed"),
+        (
+            '{"logs":[\n {"records":[{"timeUnixNano":"1","body":{"text":"spawn failed"}}]}\n]}',
+            "records of a program in JSON, which say",
+        ),
     ],
 )
 def test_a_file_that_is_no_answer_is_named(check: Any, text: str, words: str) -> None:  # noqa: ANN401 - see the fixture
@@ -345,6 +358,17 @@ def test_a_file_that_is_no_answer_is_named(check: Any, text: str, words: str) ->
     ran = check(text)
     assert ran.status == 2
     assert words in ran.err
+
+
+def test_words_in_a_log_are_no_answer(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The name of the file tells; a message alone in it is checked."""
+    file = tmp_path / "server.log"
+    for words in ("", "ready\nMcpError: Connection closed\n"):
+        file.write_text(words)
+        assert main(["check", str(file)]) == 2
+        assert "has no messages" in capsys.readouterr().err
+    file.write_text(GOOD)
+    assert main(["check", str(file)]) == 0
 
 
 def test_a_message_about_a_configuration_is_a_message(check: Any) -> None:  # noqa: ANN401 - see the fixture

@@ -41,7 +41,7 @@ from humanmcp.protocol.validation.sides import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
 
 class Origin(enum.Enum):
@@ -146,6 +146,8 @@ _LEVELS: Final = {
     **dict.fromkeys(("trace", "debug", "info", "notice"), "log"),
 }
 """What a line of a log is, by the words in it."""
+_STAMP: Final = re.compile(r'"\w*(?:UnixNano|time_?stamp)"\s*:', re.IGNORECASE)
+"""A member with the time of a record, which nobody types as an answer."""
 _MOST_ABOVE: Final = 4
 _NEAR: Final = 200
 """So many characters before a message may hold its time."""
@@ -168,35 +170,21 @@ def read_capture(text: str) -> tuple[CapturedLine, ...]:
     first = next(filter(str.strip, text.split("\n", 8)), "").removeprefix("\ufeff")
     if is_transcript(first):
         return tuple(_transcript(text.split("\n")))
-    capture = _Capture(text)
-    width = _width_of(text.split("\n")) if capture.has_torn else 0
-    if width:
-        begins, whole = _unwrapped(text.split("\n"), width)
-        if (better := _Capture(whole)).count > capture.count:
+    capture, lines = _Capture(text), text.split("\n")
+    width = max(map(len, lines)) if capture.torn else 0
+    is_full = sum(len(line) == width for line in lines) >= _MOST_CHANCE
+    if width >= _NARROWEST and is_full:  # a terminal broke the lines
+        begins = [at for at in range(len(lines)) if not at or len(lines[at - 1]) < width]
+        whole = _Capture(re.sub(rf"(?m)^(.{{{width}}})\n", r"\1", text))
+        if len(whole.entries) > len(capture.entries):
             return tuple(
                 one._replace(
                     number=begins[one.number - 1] + 1 + (one.column - 1) // width,
                     column=(one.column - 1) % width + 1,
                 )
-                for one in better.lines()
+                for one in whole.lines()
             )
     return capture.lines()
-
-
-def _width_of(lines: Sequence[str]) -> int:
-    """Return the width of the terminal from which a text was copied; 0 if its lines end freely."""
-    width = max(map(len, lines))
-    is_full = sum(len(line) == width for line in lines) >= _MOST_CHANCE
-    return width if is_full and width >= _NARROWEST else 0
-
-
-def _unwrapped(lines: Sequence[str], width: int) -> tuple[list[int], str]:
-    """Join the lines that a terminal broke. Return the indexes of the first lines, and the text."""
-    begins = [at for at in range(len(lines)) if not at or len(lines[at - 1]) < width]
-    ends = [*begins[1:], len(lines)]
-    return begins, "\n".join(
-        "".join(lines[first:last]) for first, last in zip(begins, ends, strict=True)
-    )
 
 
 def _transcript(lines: Iterable[str]) -> Iterator[CapturedLine]:
@@ -318,13 +306,14 @@ class _Capture:
         matches = enumerate(map(_OURS.match, self._lines if is_ours else ()))
         self._ours = {at: match for at, match in matches if match}
         self._finder = MessageFinder(plain)
-        entries = [one for one in self._located(self._finder) if not self._is_told(one)]
-        self._torn = [one for one in entries if one.found.is_torn]
-        self._entries = [one for one in entries if not one.found.is_torn]
-        self._covered = {at for one in self._entries for at in range(one.line, one.last + 1)}
+        entries = list(self._located(self._finder))
+        self.torn = [one for one in entries if one.found.is_torn]
+        """The messages that begin and cannot be read."""
+        self.entries = [one for one in entries if not one.found.is_torn]
+        self._covered = {at for one in self.entries for at in range(one.line, one.last + 1)}
         self._titles: set[int] = set()
         """The lines that say what the message below is."""
-        self._entries = list(map(self._with_title, self._entries))
+        self.entries = list(map(self._with_title, self.entries))
         self._covered |= self._titles
         prose = self._prose()
         self._covered |= prose
@@ -334,16 +323,6 @@ class _Capture:
         self._is_code = is_drawn or is_coloured or bool(prose)
         self._has_head = "HTTP/" in plain and any(map(_HEAD.fullmatch, self._lines))
         self._has_events = plain.startswith("data:") or "\ndata:" in plain
-
-    @property
-    def has_torn(self) -> bool:
-        """Whether a message begins that cannot be read."""
-        return bool(self._torn)
-
-    @property
-    def count(self) -> int:
-        """The number of messages."""
-        return len(self._entries)
 
     def _located(self, messages: Iterable[FoundMessage]) -> Iterator[_Entry]:
         """Yield messages with their lines."""
@@ -356,11 +335,9 @@ class _Capture:
             direction = _WAYS[ours["side"]] if ours else None
             if found.clues[0] == "data:":  # an event stream is the server's
                 direction = Direction.OUT
-            yield _Entry(line, last, found.start + found.inner - start + 1, found, direction)
-
-    def _is_told(self, entry: _Entry) -> bool:
-        """Return True for a message that a program only tells again, in a sentence of its own."""
-        return entry.direction is Direction.ERR or bool(_REPORT.search(entry.found.clues[0]))
+            if direction is not Direction.ERR and not _REPORT.search(found.clues[0]):
+                column = found.start + found.inner - start + 1
+                yield _Entry(line, last, column, found, direction)
 
     def _with_title(self, entry: _Entry) -> _Entry:
         """Add the lines above to the context of a message; one may say what the message is."""
@@ -382,7 +359,7 @@ class _Capture:
 
     def _prose(self) -> set[int]:
         """Return the lines around the code of a text for people, if all messages are in it."""
-        bare = {one.line for one in self._entries if not one.found.clues[0]}
+        bare = {one.line for one in self.entries if not one.found.clues[0]}
         for code in _CODE if bare else ():
             outside = _lines(code.sub(lambda found: "\n" * found[0].count("\n"), self._text))
             if any(line[:1].strip() for line in outside) or "`" in self._text:
@@ -393,27 +370,27 @@ class _Capture:
 
     def lines(self) -> tuple[CapturedLine, ...]:
         """Return what was captured; () if the text is something else."""
-        if self._ours or (not self._entries and any(map(self._is_logged, self._torn))):
+        if self._ours or (not self.entries and any(map(self._is_logged, self.torn))):
             return tuple(self._log())
         if exchanges := tuple(self._exchanges()):
             return exchanges
-        return tuple(self._talk() if self._entries else self._words())
+        return tuple(self._talk() if self.entries else self._words())
 
     def _talk(self) -> Iterable[CapturedLine]:
         """Return the messages with what is beside them; () for one that somebody typed."""
-        has_method = any(one.found.head.method for one in self._entries)
-        is_story = len(self._entries) > 1 or has_method
+        has_method = any(one.found.head.method for one in self.entries)
+        is_story = len(self.entries) > 1 or has_method
         if self._finder.is_one_value:
-            clues = chain.from_iterable(one.found.clues for one in self._entries)
+            clues = chain.from_iterable(one.found.clues for one in self.entries)
             is_story = has_method or any(clue and clue[0] != "/" for clue in clues)
-            return self._solved([*self._entries, *self._torn]) if is_story else ()
-        wrapped = sum(one.found.is_wrapped for one in self._entries)
-        bare = len(self._entries) - wrapped
+            return self._solved([*self.entries, *self.torn]) if is_story else ()
+        wrapped = sum(one.found.is_wrapped for one in self.entries)
+        bare = len(self.entries) - wrapped
         is_mixed = self._has_head or len(self._titles) > bare / 2 or self._has_command()
-        is_even = wrapped == bare and self._entries[0].found.is_wrapped
+        is_even = wrapped == bare and self.entries[0].found.is_wrapped
         if not (self._is_code or is_mixed or wrapped > bare or is_even):
             return self._pipe()
-        is_log = is_mixed or (not self._is_code and self._is_logged(self._entries[0]))
+        is_log = is_mixed or (not self._is_code and self._is_logged(self.entries[0]))
         return self._log() if is_story or is_log else ()
 
     def _is_logged(self, entry: _Entry) -> bool:
@@ -432,8 +409,8 @@ class _Capture:
     # -- a log
 
     def _log(self) -> list[CapturedLine]:
-        self._covered.update(at for one in self._torn for at in range(one.line, one.last + 1))
-        entries = [*self._entries, *self._torn, *self._remnants()]
+        self._covered.update(at for one in self.torn for at in range(one.line, one.last + 1))
+        entries = [*self.entries, *self.torn, *self._remnants()]
         self._covered.update(one.line for one in entries)
         return sorted((*self._solved(entries), *self._notes()), key=lambda one: one.number)
 
@@ -470,9 +447,9 @@ class _Capture:
 
     def _remnants(self) -> Iterator[_Entry]:
         """Yield what is no message, but stands where the others do: it was sent, too."""
-        members = {clue for one in self._entries for clue in one.found.clues[1:] if clue[:1] == "/"}
-        contexts = {one.found.clues[0] for one in self._entries} - {""}
-        waiting = {one.found.head.id: one for one in self._entries if one.found.head.method}
+        members = {clue for one in self.entries for clue in one.found.clues[1:] if clue[:1] == "/"}
+        contexts = {one.found.clues[0] for one in self.entries} - {""}
+        waiting = {one.found.head.id: one for one in self.entries if one.found.head.method}
         for at, line in enumerate(self._lines):
             ours = self._ours.get(at)
             if ours and (at not in self._covered or ours["side"] == "ERR"):
@@ -525,7 +502,7 @@ class _Capture:
 
     def _pipe(self) -> tuple[CapturedLine, ...]:
         """Return the lines of a pipe; () if there is one message only."""
-        alone = {one.line: one for one in self._entries if self._is_alone(one)}
+        alone = {one.line: one for one in self.entries if self._is_alone(one)}
         long = sum(one.last > one.line for one in alone.values())
         lines: list[CapturedLine] = []
         at = 0
@@ -562,7 +539,7 @@ class _Capture:
 
     def _exchanges(self) -> Iterator[CapturedLine]:
         """Yield requests and results that have no JSON-RPC around them."""
-        if "method" not in self._text or not all(one.found.head.is_bare for one in self._entries):
+        if "method" not in self._text or not all(one.found.head.is_bare for one in self.entries):
             return
         for one in bare_exchanges(self._text, self._finder.values()):
             line = self._text.count("\n", 0, one.start)
@@ -583,12 +560,14 @@ def _is_title(line: str) -> bool:
 
 def _has_records(text: str) -> bool:
     """Return True for JSON in which each object has a time, as logs have it."""
-    lines = [line for line in text.split("\n", 8)[:8] if line.strip()]
-    values = list(map(_decoded, lines))
+    values = [_decoded(line) for line in text.split("\n", 8)[:8] if line.strip()]
+    is_trace = _STAMP.search(text) is not None  # the times are further below
     if not all(isinstance(one, dict) for one in values):
         whole = _decoded(text)
-        values = whole[:8] if isinstance(whole, list) else []
-    return bool(values) and all(isinstance(one, dict) and any(map(is_time, one)) for one in values)
+        values = whole[:8] if isinstance(whole, list) else [whole] if is_trace else []
+    return bool(values) and all(
+        isinstance(one, dict) and (is_trace or any(map(is_time, one))) for one in values
+    )
 
 
 def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
