@@ -291,6 +291,22 @@ class _Entry(NamedTuple):
     """It is no message, and only its context tells that it was sent as one."""
 
 
+class _LineCounter:
+    """Counts the lines of a text up to places that come in their order; each part once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = self._line = self._start = 0
+
+    def of(self, at: int) -> tuple[int, int]:
+        """Return the index of the line in which a place is, and the offset of its beginning."""
+        if count := self._text.count("\n", self._at, at):
+            self._line += count
+            self._start = self._text.rfind("\n", self._at, at) + 1
+        self._at = at
+        return self._line, self._start
+
+
 class _Capture:
     """Decides what a file is."""
 
@@ -326,18 +342,19 @@ class _Capture:
 
     def _located(self, messages: Iterable[FoundMessage]) -> Iterator[_Entry]:
         """Yield messages with their lines."""
-        text, line, start = self._text, 0, 0
+        lines, span, height = _LineCounter(self._text), (0, 0), 0
         for found in messages:
-            if count := text.count("\n", start, found.start):
-                line, start = line + count, text.rfind("\n", start, found.start) + 1
-            last = line + text.count("\n", found.start, max(found.start, found.end - 1))
+            line, start = lines.of(found.start)
+            if span != (found.start, found.end):  # not another message in the same quotes
+                span = found.start, found.end
+                height = self._text.count("\n", found.start, max(found.start, found.end - 1))
             ours = self._ours.get(line)
             direction = _WAYS[ours["side"]] if ours else None
             if found.clues[0] == "data:":  # an event stream is the server's
                 direction = Direction.OUT
             if direction is not Direction.ERR and not _REPORT.search(found.clues[0]):
                 column = found.start + found.inner - start + 1
-                yield _Entry(line, last, column, found, direction)
+                yield _Entry(line, line + height, column, found, direction)
 
     def _with_title(self, entry: _Entry) -> _Entry:
         """Add the lines above to the context of a message; one may say what the message is."""
@@ -541,10 +558,11 @@ class _Capture:
         """Yield requests and results that have no JSON-RPC around them."""
         if "method" not in self._text or not all(one.found.head.is_bare for one in self.entries):
             return
+        lines = _LineCounter(self._text)
         for one in bare_exchanges(self._text, self._finder.values()):
-            line = self._text.count("\n", 0, one.start)
+            line, start = lines.of(one.start)
             side = Direction.IN if one.side > 0 else Direction.OUT
-            column = one.start - self._text.rfind("\n", 0, one.start)
+            column = one.start - start + 1
             yield CapturedLine(line + 1, side, one.text, column=column, origin=Origin.BARE)
 
 

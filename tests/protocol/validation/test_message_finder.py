@@ -282,6 +282,10 @@ EXACT: Final = tuple(
         *("attributes", "an array", "a list", "base64", "base64 of what is packed"),
         *("escapes of other characters", "the same words before each line", "a line above"),
         *("a first line with words", "a cell", "logfmt", "a system call"),
+        *("octal bytes", "hexadecimal bytes", "backticks", "hexadecimal digits"),
+        *("pairs of digits", "codes", "codes in JSON", "base64 on several lines"),
+        *("constructors", "Elixir", "Python, a dictionary", "Python, bytes", "Python, a text"),
+        *("SQL", "XML, a section", "lines of a width, with offsets"),
     )
 )
 """The wrappings that change nothing of a message."""
@@ -422,3 +426,10 @@ def test_the_work_grows_with_the_text(piece: str) -> None:
     """Four times the text takes about four times as long, and never sixteen times."""
     small = piece * (40_000 // len(piece))
     assert cost(small * 4) < 9 * cost(small) + 0.05
+
+
+def test_messages_on_one_line_take_as_long_as_on_their_own_lines() -> None:
+    """Each part of the file is counted once, also where it has no line feed."""
+    one = '{"d":"in","m":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"a":"%s"}}}'
+    many = [one % ("x" * 300)] * 8_000
+    assert cost(f"[{','.join(many)}]") < 4 * cost("\n".join(many)) + 0.05
