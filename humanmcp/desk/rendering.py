@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import bisect
 import hashlib
 import json
 import re
@@ -28,6 +29,7 @@ from humanmcp.protocol.json.jsonrpc import DEEPEST_INCOMING, deeper_than
 from humanmcp.protocol.json.tree import leaves
 from humanmcp.protocol.json.undecoded import has_many_values
 from humanmcp.protocol.json.visible import by_direction, one_line, visible
+from humanmcp.protocol.tables import methods, objects
 from humanmcp.protocol.validation.rules.tools import mime_of
 
 if TYPE_CHECKING:
@@ -184,20 +186,59 @@ def _environment() -> Environment:
 
 HIDDEN_NAMES: Final = "hidden_names"
 """The variable of a page on which nobody's name is to be read: a sequence of names."""
+SPOKEN_WORDS: Final = "spoken_words"
+"""The variable with the words that nobody of them wrote, in lower case (`words_of`)."""
 
 
 @pass_context
 def nameless(context: Context, shown: str) -> str:
-    """Hide people's names in what people wrote: a text, or the markup with it."""
+    """Hide people's names in what people wrote: a text, or the markup with it.
+
+    A word of MCP, or of the lesson (`SPOKEN_WORDS`), is nobody's name where it stands alone in a
+    value, or with others in one word, such as tools/call.
+    """
     given = [one for one in context.get(HIDDEN_NAMES, ()) if len(one) > 1 and not one.isdigit()]
     if not given:
         return shown
+    spoken = context.get(SPOKEN_WORDS, frozenset[str]()) | protocol_words()
     if isinstance(shown, Markup):
         named = _named(map(escape, given))
-        return Markup(_TEXTS.sub(lambda text: named.sub("…", text[0]), shown))  # noqa: S704 - as it was
-    return _named(given).sub("…", shown)
+        return Markup(_TEXTS.sub(lambda text: _hidden(named, text[0], spoken), shown))  # noqa: S704 - as it was
+    return _hidden(_named(given), shown, spoken)
 
 
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text as names of tools and methods are written."""
+    return frozenset(one.casefold() for one in _WORD.findall(text))
+
+
+@cache
+def protocol_words() -> frozenset[str]:
+    """Return the names of MCP's methods and members."""
+    members = (name for shape in objects.SHAPES.values() for name in shape.members)
+    found = (*methods.REQUESTS, *methods.NOTIFICATIONS, *members, "jsonrpc", "result", "error")
+    return words_of(" ".join(found))
+
+
+def _hidden(named: re.Pattern[str], text: str, spoken: frozenset[str]) -> str:
+    words = {one.start(): one for one in _WORD.finditer(text)}
+    starts = sorted(words)
+
+    def hide(found: re.Match[str]) -> str:
+        at = bisect.bisect_right(starts, found.start()) - 1
+        word = words[starts[at]] if at >= 0 else found
+        before = text[max(0, word.start() - 5) : word.start()]
+        after = text[word.end() : word.end() + 5]
+        alone = before.endswith(_QUOTES) if before else True
+        alone &= after.startswith(_QUOTES) if after else True
+        keeps = word[0].casefold() in spoken and (alone or len(word[0]) > len(found[0]))
+        return found[0] if keeps else "…"
+
+    return named.sub(hide, text)
+
+
+_WORD: Final = re.compile(r"[\w/-]+")
+_QUOTES: Final = ('"', "&#34;")
 _TEXTS: Final = re.compile(r"(?<![^>])[^<>]+")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 from fastapi import Request
@@ -13,7 +14,7 @@ from humanmcp.common import qr_code
 from humanmcp.desk.context import page, page_router
 from humanmcp.desk.examples import halves, laid_out, rows_of
 from humanmcp.desk.history.history_page import stage
-from humanmcp.desk.rendering import HIDDEN_NAMES
+from humanmcp.desk.rendering import HIDDEN_NAMES, SPOKEN_WORDS, words_of
 from humanmcp.inbox.contract import Key, Life
 from humanmcp.locales import spoken_language
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -66,6 +67,8 @@ def wall(request: Request) -> HTMLResponse:
     }
     if not classroom.record.names_on_wall:
         values[HIDDEN_NAMES] = [one.record.name for one in classroom.seats]
+        examples = [one.example for one in classroom.lesson_steps().requests]
+        values[SPOKEN_WORDS] = words_of(json.dumps(examples, ensure_ascii=False))
     return page(request, "room/wall.html", sessions=(), count=0, **values)
 
 
