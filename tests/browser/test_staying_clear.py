@@ -203,3 +203,16 @@ def test_a_box_below_the_fold_comes_no_further_up_than_it_must(
     expect(field).to_be_in_viewport(ratio=1)
     box, bar = boxes_of(field, page.locator("#send"))
     assert 0 <= bar["y"] - box["y"] - box["height"] < 60
+
+
+def test_of_many_messages_about_the_page_the_last_two_stay(opened: Opened) -> None:
+    """More would cover the card that they are about."""
+    page = opened(request("tools/list", None, "1"))
+    page.evaluate(
+        """async () => {
+            const loaded = performance.getEntriesByType("resource").map((one) => one.name);
+            const { tell } = await import(loaded.find((one) => one.endsWith("/words.js")));
+            for (const code of ["copied", "ordered", "held"]) tell(code);
+        }"""
+    )
+    expect(page.locator("#said p")).to_have_count(2)

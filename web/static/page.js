@@ -208,10 +208,7 @@ async function takeStatus(page) {
   if (!old || !fresh || keyOfOpen() !== key) return; // another one was opened in its place meanwhile
   hideOwn(fresh);
   const leads = first("[data-go]", fresh); // to another step that the teacher opened, or to the end of the lesson
-  if (leads && !page.looksBack && (leads.dataset.go || !page.isBusy)) {
-    location.assign(at("/"));
-    return;
-  }
+  if (leads && !page.looksBack && (leads.dataset.go || !page.isBusy)) return location.assign(at("/"));
   if (!old.querySelector(".question.open") && fresh.querySelector(".question.open")) page.refreshStatus(); // its response may be there already
   const heard = fresh.querySelectorAll(".question.told").length;
   if (heard > old.querySelectorAll(".question.told").length) tell("told");

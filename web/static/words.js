@@ -29,6 +29,7 @@ const said = maybe("said");
 export function tell(code, fillings, key) {
   const line = make("p", { "data-key": key }, ...quoted(say(code, fillings)));
   said?.append(line);
+  if (said?.children[2]) said.children[0].remove(); // more would cover what they are about
   setTimeout(() => line.remove(), code === "failed" ? 10_000 : 5000);
 }
 

@@ -672,4 +672,13 @@ def recent(board: Board, most: int) -> tuple[Step, ...]:
     """Return the newest lines of all sessions, newest first, without progress."""
     found = look(board, Query(), most=most).steps
     shown = (step for step in found if step.kind not in ("note", "err") and step.word != PROGRESS)
-    return tuple(linked(board, step) for step in shown)
+    halves = OtherHalves(board, _SEARCH_FOR)
+    return tuple(linked(board, _named(board, halves, step)) for step in shown)
+
+
+def _named(board: Board, halves: OtherHalves, step: Step) -> Step:
+    """Give a response the tool or method of its request, also of one before these lines."""
+    if step.kind not in ("result", "error") or step.method:
+        return step
+    pair = _with_other_half(board, halves, board.session(step.session), Pair(step))
+    return paired([pair.step, step])[-1] if pair.answer is not None else step

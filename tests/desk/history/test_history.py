@@ -100,6 +100,18 @@ def test_recent_lines_are_those_of_any_session(past: Past) -> None:
     assert [step.at for step in search.recent(past.board, 2)] == [at(3), at(2)]
 
 
+def test_a_recent_response_has_the_name_of_a_request_before_these_lines(past: Past) -> None:
+    """The oldest line of the list, too; the request may be any number of lines away."""
+    past.say(0, 1, call(1), number=1)
+    for second in range(2, 9):
+        past.say(0, second, '{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    for id_, said in ((1, '"result":{"content":[],"isError":true}'), (7, '"result":{}')):
+        past.say(0, 10, f'{{"jsonrpc":"2.0","id":{id_},{said}}}', Direction.OUT, number=id_)
+    nobodys, answer = search.recent(past.board, 2)
+    assert (answer.answers, answer.method, answer.failed) == ("dice", "tools/call", True)
+    assert nobodys.answers == ""
+
+
 def test_of_many_open_sessions_only_those_are_read_that_spoke_last(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
