@@ -79,7 +79,6 @@ class Wanted(HostEntry):
     new file starts with."""
     hook_wait: int = 0
     """Seconds that the host waits for the hook."""
-    prompts_to: str = ""
     """The command that runs the host with its permission prompts sent to us; "" for none."""
 
     @property
@@ -168,7 +167,6 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
         wait=wait,
         url=arguments.http,
         manner=("http",) if arguments.http else handshake,
-        prompts_to=host.prompts_to.format(name=arguments.name) if arguments.approvals else "",
         hooks=hooks if arguments.approvals else None,
         hook=hook,
         hook_wait=hook_wait,
@@ -392,8 +390,6 @@ def _say_waiting(wanted: Wanted) -> None:
         _is_off(wanted, wanted.hooks)
         seconds = hook_limit(wanted.hook_wait)
         to_stderr(wanted.sentence(f"gate {wanted.host.name}", seconds=seconds))
-    if wanted.prompts_to:
-        to_stderr(wanted.sentence("approvals", command=wanted.prompts_to))
     elif wanted.host.prompts and wanted.hook is None:
         known = wanted.sentence(f"known {wanted.host.prompts['known']}", **wanted.host.prompts)
         to_stderr(wanted.sentence("prompts", label=wanted.host.label, source=known))

@@ -595,9 +595,9 @@ def test_a_host_that_asks_before_each_question_is_told_how_to_allow_them(
 def test_a_host_that_can_sends_its_permission_prompts_to_us(
     run: Callable[..., Ran], tmp_path: Path
 ) -> None:
-    """The entry offers the tool and waits a day; the command to run is printed, with its name."""
+    """The entry offers the tool and waits a day; with the hook, one way is printed, not both."""
     ran = run("claude-code", "--approvals", "--name", "me")
-    assert "--permission-prompt-tool mcp__me__approve" in ran.err
+    assert "--permission-prompt-tool" not in ran.err
     run("claude-code", "--approvals", "--name", "me", "--write")
     entry = json.loads((tmp_path / ".mcp.json").read_text("utf-8"))["mcpServers"]["me"]
     assert "--approvals" in entry["args"]

@@ -104,6 +104,29 @@ def test_an_input_without_members_is_said_to_be_empty(room: Room, desk: Desking)
     assert "No arguments" in card
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {**CLAUDE, "tool_input": {"command": "ls", "list": [0] * 100_001}},
+        {**CLAUDE, "tool_input": "ls"},
+        {"unknown": "shape"},
+    ],
+    ids=["large", "no object", "unknown"],
+)
+def test_a_prompt_that_can_only_be_denied_is_not_said_to_be_empty(
+    desk: Desking, home: Path, sent: dict[str, Any]
+) -> None:
+    """It has arguments, which nobody could look through."""
+    agent = Agent(home)
+    with agent.asks(sent):
+        key = agent.card().key
+        page = desk.page(f"/m/{key.session}/{key.number}")
+    card = page.partition('id="approval"')[2].partition("</section>")[0]
+    assert "You can only deny it" in card
+    assert "No arguments" not in page
+    assert 'id="allow"' not in page
+
+
 def test_a_changed_input_that_is_no_object_is_explained(room: Room, desk: Desking) -> None:
     """Nothing is sent, and the request waits on."""
     line = permission("Bash", command="ls")
