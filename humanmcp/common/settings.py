@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp import extensions
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 
 if TYPE_CHECKING:
@@ -184,8 +185,14 @@ def home_flags(home: Path) -> tuple[str, ...]:
 
 
 def book_path(wanted: str, home: Path) -> Path:
-    """Return the answer book: the wanted one, else the one in the inbox folder."""
-    return Path(wanted).expanduser() if wanted else home / BOOK_NAME
+    """Return the answer book: the wanted one, else the one in the inbox folder.
+
+    A file counts before a book of that name which an extension brings.
+    """
+    if not wanted:
+        return home / BOOK_NAME
+    path = Path(wanted).expanduser()
+    return path if path.exists() else extensions.book(wanted) or path
 
 
 def sample(name: str) -> Path:

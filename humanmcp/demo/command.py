@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from humanmcp import launch
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
-from humanmcp.common.settings import add_flags, home_folder, make_home, sample
+from humanmcp.common.settings import add_flags, book_path, home_folder, make_home, sample
 from humanmcp.common.shell import program, shell_quoted
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.demo.good_host import (
@@ -111,7 +111,7 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
         StopError: the book cannot be used. The server would only say so after the first request.
     """
     if book:
-        BookFile(Path(book), must_exist=True)
+        BookFile(book_path(book, Path()), must_exist=True)
     language = language_of(settings.lang)
     home = make_home(home_folder(settings.home))
     folder = Path(settings.files).absolute() if settings.files else home / DEMO_FOLDER

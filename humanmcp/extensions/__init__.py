@@ -74,6 +74,8 @@ class Extension(NamedTuple):
     orders: Mapping[str, str] = _NONE
     """What people may order a running server to do (`Order.EXTENSION`), by the first word: the
     function that takes the other words, and raises an `OrderError` if they say nothing."""
+    books: Mapping[str, str] = _NONE
+    """Answer books for `--book NAME`: the file in the package, by the name."""
 
 
 class Installed(NamedTuple):
@@ -164,6 +166,12 @@ def brought(kind: str, name: str) -> Any:  # noqa: ANN401 - as above
     """Return what an extension brings under a name, of "orders" or "inboxes"; None if none does."""
     found = (getattr(one.brings, kind).get(name) for one in installed())
     return next(filter(None, map(load, filter(None, found))), None)
+
+
+def book(name: str) -> Path | None:
+    """Return the file of an answer book that an extension brings under a name."""
+    found = (one.folder / one.brings.books[name] for one in installed() if name in one.brings.books)
+    return next(found, None)
 
 
 def recorder() -> str:

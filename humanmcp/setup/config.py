@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common import jsonc
-from humanmcp.common.settings import Settings, add_brought_flags, add_flags
+from humanmcp.common.settings import Settings, add_brought_flags, add_flags, book_path
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.locales import say, spoken_language
@@ -140,7 +140,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
     if arguments.http:
         ServerAddress.of(arguments.http)
     given = passed_on(settings, vars(arguments), os.environ, spoken_language())
-    if settings.book and "book" in given and not Path(settings.book).expanduser().is_file():
+    if "book" in given and not book_path(settings.book, Path()).is_file():
         raise ConfigFileError("no book", path=settings.book)
     chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.handshake
     handshake = manner_for(chosen, files="files" in given)

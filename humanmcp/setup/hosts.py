@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote, quote_plus, urlencode
 
+from humanmcp import extensions
 from humanmcp.common.settings import PREFIX, Settings
 from humanmcp.common.toml_edit import table_text
 from humanmcp.protocol.conversation import timeouts
@@ -319,7 +320,9 @@ def command_for(given: Mapping[str, Any], manner: Sequence[str] = ()) -> HostCom
     """Return the absolute command that starts `serve` with these settings as arguments."""
     words = ["serve"]
     for name, value in given.items():
-        written = str(Path(value).expanduser().absolute()) if name in _PATHS else str(value)
+        path = Path(str(value)).expanduser()
+        is_named = name == "book" and not path.exists() and extensions.book(str(value))
+        written = str(path.absolute()) if name in _PATHS and not is_named else str(value)
         words += ["--" + name.replace("_", "-"), written]
     first, *rest = starter()
     return HostCommand(first, (*rest, *words, *manner))

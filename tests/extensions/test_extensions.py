@@ -11,10 +11,12 @@ from typing import Final
 import pytest
 
 from humanmcp import extensions, locales
+from humanmcp.common.settings import book_path
 from humanmcp.extensions import Extension
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import say
+from humanmcp.setup.hosts import command_for
 from tests.server.test_notifier import command, told
 from tests.support.desk_process import Desking
 from tests.support.serve_process import HUMANMCP, Serving
@@ -115,6 +117,26 @@ def test_the_scheme_of_an_address_finds_the_extension_that_stores_the_inbox(
 def open_shelf(*given: object) -> tuple[object, ...]:
     """Open an inbox."""
     return given
+
+
+# -- an answer book that an extension brings -------------------------------------------------------
+
+
+def test_a_file_counts_before_a_book_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brought = Extension(books={"shelf": "book.toml"})
+    one = extensions.Installed("shelf", tmp_path, brought)
+    monkeypatch.setattr(extensions, "installed", lambda: (one,))
+    monkeypatch.chdir(tmp_path)
+    words = command_for({"book": "shelf"}).args
+    assert words[-1] == "shelf"
+    assert book_path("shelf", tmp_path) == tmp_path / "book.toml"
+    assert book_path("other", tmp_path) == Path("other")
+    assert book_path("", tmp_path / "home").parent == tmp_path / "home"
+    Path("shelf").touch()
+    assert book_path("shelf", tmp_path) == Path("shelf")
+    assert command_for({"book": "shelf"}).args[-1] == str(tmp_path / "shelf")
 
 
 # -- the sample ------------------------------------------------------------------------------------

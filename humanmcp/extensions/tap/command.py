@@ -20,7 +20,13 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.child import start_error
 from humanmcp.common.own_process import StopSignals, claim, log_to, log_what_ends_a_thread
-from humanmcp.common.settings import UnsafeFolderError, add_flags, home_folder, make_home
+from humanmcp.common.settings import (
+    UnsafeFolderError,
+    add_flags,
+    book_path,
+    home_folder,
+    make_home,
+)
 from humanmcp.common.terminal import to_stderr
 from humanmcp.common.timestamps import now
 from humanmcp.extensions.tap.hold import Held, HeldQueue, HoldPolicy, NotTaken
@@ -153,7 +159,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> _Wanted:
     command = tuple(words[1:] if words[:1] == ["--"] else words)
     book_file = None
     if settings.book:
-        book_file = BookFile(Path(settings.book).expanduser(), must_exist=True)
+        book_file = BookFile(book_path(settings.book, Path()), must_exist=True)
     address = None
     if command and is_address(command[0]):
         address, command = ServerAddress.of(command[0]), command[1:]
