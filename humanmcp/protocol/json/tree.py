@@ -79,15 +79,14 @@ def leaves(
     value: Any, path: tuple[str | int, ...] = ()
 ) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """Yield each leaf of a value with its path, in order."""
-    match value:
-        case dict():
-            for name, part in value.items():
-                yield from leaves(part, (*path, name))
-        case list() | tuple():
-            for at, part in enumerate(value):
-                yield from leaves(part, (*path, at))
-        case _:
-            yield path, value
+    if not isinstance(value, (dict, list, tuple)):
+        yield path, value
+        return
+    for step, part in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(part, (dict, list, tuple)):
+            yield from leaves(part, (*path, step))
+        else:
+            yield (*path, step), part
 
 
 def mapped(value: Any, change: Callable[[Any], Any], *, names: bool = False) -> Any:

@@ -29,6 +29,7 @@ MOST_REFERENCES: Final = 2_000
 _ANCHORS: Final = ("$anchor", "$dynamicAnchor")
 _AGAIN: Final = frozenset({"anyOf", "oneOf", "unevaluatedProperties", "unevaluatedItems"})
 """The keywords that evaluate a value more than once."""
+_ANALYSED: Final = _AGAIN | {"$id", "pattern", "patternProperties", *_ANCHORS, *REFERENCES}
 
 
 class Reference:
@@ -61,6 +62,8 @@ class References:
         """True if no value is evaluated twice: no reference, no pattern, no alternatives."""
         found: list[tuple[str, Reference]] = []
         for path, part, base, _names, _reachable in objects_in(schema):
+            if path and _ANALYSED.isdisjoint(part):
+                continue
             if path == () or part.get("$id") is not None:
                 self._resources[base] = part
             for keyword in _ANCHORS:
@@ -128,15 +131,15 @@ class Part(NamedTuple):
 
 def objects_in(schema: Json) -> Iterator[Part]:
     """Yield the objects of a schema in their order, without data."""
-    waiting: list[Part] = [Part((), schema)]
+    waiting = [Part((), schema)]
     while waiting:
         path, value, base, names, reachable = part = waiting.pop()
         inner: list[Part] = []
         if isinstance(value, dict):
             own = value.get("$id")
-            if isinstance(own, str):
-                base = _split(base, own)[0] or base
-            yield part._replace(base=base)
+            if isinstance(own, str) and (found := _split(base, own)[0]):
+                base, part = found, part._replace(base=found)
+            yield part
             inner = [
                 Part(
                     (*path, name),
@@ -146,11 +149,13 @@ def objects_in(schema: Json) -> Iterator[Part]:
                     reachable and (names or name == "properties"),
                 )
                 for name, item in value.items()
-                if names or name not in DATA
+                if isinstance(item, (dict, list)) and (names or name not in DATA)
             ]
         elif isinstance(value, list):
             inner = [
-                Part((*path, at), item, base, reachable=False) for at, item in enumerate(value)
+                Part((*path, at), item, base, reachable=False)
+                for at, item in enumerate(value)
+                if isinstance(item, (dict, list))
             ]
         waiting += reversed(inner)
 

@@ -230,6 +230,8 @@ def _quietly(do: Callable[[], Result]) -> Result | None:
 
 def _dialect_of(schema: Json) -> tuple[str, str] | None:
     stated = _stated(schema)
+    if stated == DIALECT:
+        return _DIALECTS["draft/2020-12"]
     if not isinstance(stated, str):
         return None
     found = re.fullmatch(r"(?:https?://)?json-schema\.org/(.+)/schema#?", stated)

@@ -42,8 +42,12 @@ def tools_that_hosts_take(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         if not isinstance(tool, dict):
             continue
         name, schema = tool.get("name"), tool.get("inputSchema")
-        at, key = answer.at("tools", index, "name"), f"tools[{index}].name"
-        if isinstance(name, str) and _DOTTED.fullmatch(name):
+        if (
+            isinstance(name, str)
+            and ("." in name or len(name) > LONGEST_NAME)
+            and _DOTTED.fullmatch(name)
+        ):
+            at, key = answer.at("tools", index, "name"), f"tools[{index}].name"
             if "." in name:
                 yield kinds.dotted_tool_name(at, key=key)
             if len(name) > LONGEST_NAME:
