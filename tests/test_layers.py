@@ -38,6 +38,7 @@ LAYERS: Final = (
 SHARED: Final = {
     "__init__": (),
     "common": (),
+    "common/apart": (),
     "common/browser": ("common/shell", "locales"),
     "common/shell": (),
     "common/book_file": ("locales", "protocol", "common/toml_edit"),
@@ -71,7 +72,7 @@ SHARED_USE: Final = {
     "protocol": ("__init__",),
     "inbox": ("__init__", "common/own_process", "extensions", "locales", "common/settings"),
     "answering": (
-        *("__init__", "common/published", "common/settings", "common/timestamps"),
+        *("__init__", "common/apart", "common/published", "common/settings", "common/timestamps"),
         *("extensions", "locales"),
     ),
     "server": (
@@ -114,7 +115,7 @@ LIBRARIES: Final = {
     "extensions/postgres": ("psycopg", "psycopg_pool"),
     "extensions/tap": ("fastapi", "starlette"),
     "desk": (
-        *("apprise", "fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
+        *("anyio", "apprise", "fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
         "markupsafe",  # the type of escaped text in jinja2, which installs it
     ),
     "http": ("starlette", "uvicorn"),

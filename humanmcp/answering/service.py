@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from humanmcp import extensions
 from humanmcp.answering.standing import NOT_PRINTED
+from humanmcp.common import apart
 from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import (
     WRITES_FOR,
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 
     from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.inbox.contract import DeskInbox, Item
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.conversation.prompts import AgentPrompt
     from humanmcp.protocol.diagnostics.autofix import Autofix
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.tables.faults import Fault
@@ -125,17 +128,35 @@ def judge(
 
     `action` says whether a text for a held request replaces it or answers it.
     """
-    held, exchange, prompt = opened.held, opened.exchange, opened.prompt
-    if prompt is not None:
-        return prompts.judge(prompt, text, form)
-    if held is not None and action is Action.FORWARD and text == opened.item.line:
+    return apart.call(len(text), _judge, _asked(opened), text, form, action)
+
+
+class _Asked(NamedTuple):
+    """What a text is judged by."""
+
+    prompt: AgentPrompt | None
+    held: HeldMessage | None
+    exchange: Exchange | None
+    line: str
+    negotiated: NegotiatedState
+
+
+def _asked(opened: OpenExchange) -> _Asked:
+    line, negotiated = opened.item.line, opened.negotiated
+    return _Asked(opened.prompt, opened.held, opened.exchange, line, negotiated)
+
+
+def _judge(asked: _Asked, text: str, form: TextForm, action: Action) -> Verdict:
+    if asked.prompt is not None:
+        return prompts.judge(asked.prompt, text, form)
+    if asked.held is not None and action is Action.FORWARD and text == asked.line:
         return Verdict(text, text, text)
-    if held is not None:
+    if asked.held is not None:
         answer = action is Action.ANSWER
-        return held_check.judge(held, text, form, opened.negotiated, answer=answer)
-    if exchange is None:  # its file was changed by another program: the process will say so
+        return held_check.judge(asked.held, text, form, asked.negotiated, answer=answer)
+    if asked.exchange is None:  # its file was changed by another program: the process will say so
         return Verdict(text, text, text)
-    return check.check(exchange, text, form, opened.negotiated)
+    return check.check(asked.exchange, text, form, asked.negotiated)
 
 
 def autofix(
@@ -145,7 +166,11 @@ def autofix(
     action: Action = Action.FORWARD,
 ) -> Autofix:
     """Apply every safe fix: it removes nothing, invents nothing and is not a guess."""
-    return fixing.autofix(text, lambda one: judge(opened, one, form, action))
+    return apart.call(len(text), _autofix, _asked(opened), text, form, action)
+
+
+def _autofix(asked: _Asked, text: str, form: TextForm, action: Action) -> Autofix:
+    return fixing.autofix(text, lambda one: _judge(asked, one, form, action))
 
 
 def starting_draft(opened: OpenExchange) -> Draft:

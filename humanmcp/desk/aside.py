@@ -15,15 +15,16 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from fastapi.concurrency import run_in_threadpool
+from anyio import from_thread
 from starlette.requests import ClientDisconnect
 
 from humanmcp.common.own_process import end_with_stdin
-from humanmcp.desk.routing import SMALL
+from humanmcp.locales import speaking, spoken_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from fastapi import Request
 
 _Item = TypeVar("_Item")
-_Found = TypeVar("_Found")
 
 CAN_START: Final = sys.platform != "emscripten"
 """False for Python in a browser, which has no processes: then it is done here."""
@@ -50,7 +50,7 @@ class Aside(Generic[_Item]):
 
     def __init__(self, function: Callable[..., Iterable[_Item]], *arguments: object) -> None:
         """Start the process."""
-        self._call = (function, arguments)
+        self._call = (function, arguments, spoken_language())
         self._is_given_up = False
         self._process = subprocess.Popen(  # noqa: S603 - this program itself
             [sys.executable, "-c", f"from {__name__} import main; main()"],
@@ -91,46 +91,77 @@ class Aside(Generic[_Item]):
         self._process.kill()
 
 
-async def with_items(
-    request: Request,
-    use: Callable[[Iterable[_Item]], _Found],
-    size: int,
-    function: Callable[..., Iterable[_Item]],
-    *arguments: object,
-) -> _Found:
-    """Let `use` take what `function` yields about `size` bytes, in a thread.
+MOST_PROCESSES: Final = 4
+_LOOKS_EVERY: Final = 0.1
+_PROCESSES: Final = threading.BoundedSemaphore(MOST_PROCESSES)
+"""Each process takes memory, and all together the processors."""
 
-    What is large is computed in a process, until whoever sent the request has gone.
 
-    Raises:
-        ClientDisconnect: they have.
-    """
-    if size <= SMALL or not CAN_START:
-        return await run_in_threadpool(lambda: use(function(*arguments)))
-    aside = Aside(function, *arguments)
-    used = asyncio.ensure_future(run_in_threadpool(use, aside))
-    gone = asyncio.ensure_future(_gone(request))
-    try:
-        await asyncio.wait({used, gone}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        gone.cancel()
-        if not used.done():
+class PageVisitor:
+    """The page that sent a request: `apart` works for it in processes, until it has gone."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._watch: asyncio.Task[None] | None = None
+        self._running: set[Aside[Any]] = set()
+        self._is_gone = False
+
+    def items(
+        self, function: Callable[..., Iterable[_Item]], *arguments: object
+    ) -> Iterator[_Item]:
+        """Yield what a function yields in a process. Called in a thread of the request.
+
+        Raises:
+            ClientDisconnect: the page has gone.
+        """
+        self.check()
+        if not CAN_START:
+            yield from function(*arguments)
+            return
+        while not _PROCESSES.acquire(timeout=_LOOKS_EVERY):
+            self.check()
+        try:
+            aside = Aside(function, *arguments)
+            self._running.add(aside)
+            if self._is_gone:  # in this very moment
+                aside.give_up()
+            yield from aside
+            self._running.remove(aside)
+        finally:
+            _PROCESSES.release()
+
+    def check(self) -> None:
+        """Raise if the page has gone.
+
+        Raises:
+            ClientDisconnect: it has.
+        """
+        if self._watch is None:
+            self._watch = from_thread.run_sync(lambda: asyncio.ensure_future(self._wait()))
+        if self._is_gone:
+            raise ClientDisconnect
+
+    async def _wait(self) -> None:
+        """End the processes when the page has gone; its body was read."""
+        while (await self._request.receive())["type"] != "http.disconnect":
+            pass
+        self._is_gone = True
+        for aside in tuple(self._running):
             aside.give_up()
-    return await used
 
-
-async def _gone(request: Request) -> None:
-    """Return when whoever sent a request has gone; its body was read."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+    def leave(self) -> None:
+        """Watch no more."""
+        if self._watch is not None:
+            self._watch.cancel()
 
 
 def main() -> None:
     """Be the child process."""
     stdout = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what anything else prints
-    function, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our own process
+    function, arguments, language = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our own process
     end_with_stdin()
-    for item in function(*arguments):
-        pickle.dump(item, stdout)
-        stdout.flush()
+    with speaking(language):
+        for item in function(*arguments):
+            pickle.dump(item, stdout)
+            stdout.flush()

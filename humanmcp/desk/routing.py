@@ -1,7 +1,8 @@
 """The routes of the desk: who may use each (`rights.TABLE`), and how the body is read.
 
 Theory of operation. One event loop serves everybody. So a body has a bounded size, and a large one
-is read in a thread, in short steps: a thread lets nobody else continue within one call of C.
+is read in a thread, in short steps: a thread lets nobody else continue within one call of C. What
+is then done with it is done apart (`common/apart.py`), until the page has gone.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
+from humanmcp.common.apart import SMALL, VISITOR
 from humanmcp.desk import rights
+from humanmcp.desk.aside import PageVisitor
 from humanmcp.desk.rights import Who
 from humanmcp.inbox.contract import UnknownItemError
 from humanmcp.locales import say
@@ -43,8 +46,6 @@ MOST_VALUES: Final = 150_000
 """The maximum number of values and lines in a long text of anybody but the owner."""
 MOST_OWN_VALUES: Final = 1_000_000
 """The same from the owner: Python decodes a million values in one step of less than 0.1 s."""
-SMALL: Final = 64 * 1024
-"""A body of so many bytes is read at once, in about a millisecond."""
 _PIECE: Final = 16 * 1024
 _READING: Final = ThreadPoolExecutor(1, thread_name_prefix="reading")
 """One thread: many that compute would keep the event loop waiting."""
@@ -83,7 +84,12 @@ class DeskRoute(APIRoute):
         async def handle_if_allowed(request: Request) -> Response:
             request = ReadRequest(request.scope, request.receive)
             await _check(request, self._entries[request.method])
-            return await handle(request)
+            visitor = PageVisitor(request)
+            VISITOR.set(visitor)
+            try:
+                return await handle(request)
+            finally:
+                visitor.leave()
 
         return handle_if_allowed
 

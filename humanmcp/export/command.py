@@ -108,6 +108,13 @@ def written(form: ExportFormat, recording: Recording, options: ExportOptions) ->
     return text
 
 
+def exported(form: str, recording: Recording, keeps_secrets: bool) -> str:  # noqa: FBT001 - called apart, without names
+    """Return a recording in a form, by its name; without its secrets, unless it keeps them."""
+    if not keeps_secrets:
+        recording, _names = redacted(recording)
+    return written(FORMATS[form], recording, ExportOptions())
+
+
 def _shown(text: str, form: ExportFormat) -> str:
     """Make control characters visible if stdout is a terminal."""
     if not is_terminal():

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from humanmcp.common.apart import SMALL
 from humanmcp.desk import rights, routing
 from humanmcp.desk.api import read_calls
 from humanmcp.desk.app import CALLS
@@ -19,7 +20,6 @@ from humanmcp.desk.routing import (
     MOST_FIELDS,
     MOST_MEMBERS,
     MOST_OWN_VALUES,
-    SMALL,
     read_form,
     read_record,
 )

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import diagnostic_shapes
+from humanmcp.common import apart
 from humanmcp.desk import nodes
 from humanmcp.desk.board import SessionView
 from humanmcp.desk.context import THEMES, desk_of, page, page_router
@@ -25,8 +26,8 @@ from humanmcp.desk.history.rows import Pair, copies, difference
 from humanmcp.desk.rendering import media_in
 from humanmcp.desk.routing import FormValues
 from humanmcp.export import timeline
-from humanmcp.export.command import FORMATS, redacted, written
-from humanmcp.export.recording import ExportOptions, Recording, build_conversation, with_notes
+from humanmcp.export.command import FORMATS, exported
+from humanmcp.export.recording import Recording, build_conversation, with_notes
 from humanmcp.inbox.contract import Key, Life, SessionFacts, UnknownItemError
 from humanmcp.locales.explain import Card, explain
 from humanmcp.protocol.conversation.transcript import Frame
@@ -53,7 +54,7 @@ MARKED: Final = "marked"
 """The kind by which lines with a note are found."""
 PROBLEM: Final = "problem"
 """The kind by which lines with a problem are found."""
-CHECKED_WITHIN: Final = 1.0
+CHECKED_WITHIN: Final = 0.2
 """The number of seconds that a page waits for lines that were not checked yet."""
 LONGEST_NOTE: Final = 500
 """The maximum length of a note, in characters."""
@@ -375,11 +376,10 @@ def export(request: Request, name: str, form: str = "", secrets: str = "") -> Re
     view = desk.board.session(name)
     if form not in FORMATS:
         return page(request, "history/export.html", view=view, formats=tuple(FORMATS))
-    recording = Recording(name, tuple(desk.inbox.frames(name)), view.facts)
-    recording = with_notes(recording, desk.drafts.notes(name))
-    if secrets != "keep":
-        recording, _names = redacted(recording)
-    text = written(FORMATS[form], recording, ExportOptions())
+    frames = tuple(apart.while_wanted(desk.inbox.frames(name)))
+    recording = with_notes(Recording(name, frames, view.facts), desk.drafts.notes(name))
+    size = sum(len(one.raw) for one in frames)
+    text = apart.call(size, exported, form, recording, secrets == "keep")
     attached = {"Content-Disposition": f'attachment; filename="{name}.{FORMATS[form].ending}"'}
     kind = "text/html" if form == "html" else "text/plain; charset=utf-8"
     return Response(text.encode("utf-8", "replace"), media_type=kind, headers=attached)

@@ -3,17 +3,17 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple, NoReturn
 
 from fastapi import HTTPException, Request
+from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse
 
 from humanmcp.answering.alone import count_problems
 from humanmcp.answering.schema import TypedDict, diagnostic_shapes
+from humanmcp.common import apart
 from humanmcp.common.timestamps import now
-from humanmcp.desk.aside import with_items
 from humanmcp.desk.context import call_router, desk_of, page, page_router
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.history.problems import MOST_CHECKED
@@ -21,7 +21,7 @@ from humanmcp.desk.rendering import SECTION
 from humanmcp.desk.routing import MOST_OWN_VALUES, is_heavy
 from humanmcp.export.recording import Recording, build_conversation, frames_in
 from humanmcp.inbox.contract import Role, SessionFacts
-from humanmcp.locales import say, speaking, spoken_language
+from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Frame
@@ -53,8 +53,7 @@ async def open_recording(request: Request, name: str = "") -> OpenedShape:
     """
     content = await request.body()
     name = one_line(name, LONGEST_NAME)
-    use = partial(_record, desk_of(request))
-    session = await with_items(request, use, len(content), _read, content, name, spoken_language())
+    session = await run_in_threadpool(_record, desk_of(request), content, name)
     return {"session": session, "address": f"/check/{session}"}
 
 
@@ -75,17 +74,16 @@ class _Session(NamedTuple):
     negotiated: NegotiatedState
 
 
-def _read(content: bytes, name: str, language: str) -> Iterator[_Refusal | _Session | list[Frame]]:
+def _read(content: bytes, name: str) -> Iterator[_Refusal | _Session | list[Frame]]:
     """Yield the session that a file makes and then its lines, or why it makes none."""
-    with speaking(language):
-        if is_heavy({"text": content.decode("latin-1")}, MOST_OWN_VALUES):
-            yield _Refusal(413, say(SECTION, "open.heavy"))
-            return
-        try:
-            frames = frames_in(content, name or say(SECTION, "open.pasted"), placed=True)
-        except StopError as error:
-            yield _Refusal(422, error.sentence())
-            return
+    if is_heavy({"text": content.decode("latin-1")}, MOST_OWN_VALUES):
+        yield _Refusal(413, say(SECTION, "open.heavy"))
+        return
+    try:
+        frames = frames_in(content, name or say(SECTION, "open.pasted"), placed=True)
+    except StopError as error:
+        yield _Refusal(422, error.sentence())
+        return
     conversation = build_conversation(Recording(name, frames))
     negotiated = conversation.negotiated
     yield _Session(
@@ -105,8 +103,9 @@ def _read(content: bytes, name: str, language: str) -> Iterator[_Refusal | _Sess
         yield numbered[start : start + AT_ONCE]
 
 
-def _record(desk: Desk, parts: Iterable[_Refusal | _Session | list[Frame]]) -> str:
+def _record(desk: Desk, content: bytes, title: str) -> str:
     """Record a file as a session that is over. Return its name."""
+    parts = apart.items(len(content), _read, content, title)
     name = ""
     described: _Session | None = None
     try:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering.alone import is_error, judge_foreign, told
+from humanmcp.common.apart import while_wanted
 from humanmcp.inbox.contract import Role
 from humanmcp.protocol.validation.whole_conversation import RecordingJudge
 
@@ -53,6 +54,8 @@ class _CheckedSession:
     """The check of one session, as far as it is."""
 
     def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.latest = Checked(is_whole=False)
         self._judge = RecordingJudge()
         self._found: list[Judged] = []
         self._lines: set[int] = set()
@@ -71,11 +74,13 @@ class _CheckedSession:
             is_over = is_whole and not (self._is_cut or view.facts.is_open)
             left = self._judge.end() if is_over else ()
         wrong = tuple(told((*self._found, *left)))
-        return Checked(wrong, len(self._lines), self._is_cut, is_whole)
+        self.latest = Checked(wrong, len(self._lines), self._is_cut, is_whole)
+        return self.latest
 
     def _own(self, inbox: DeskInbox, view: SessionView, until: float) -> bool:
         """Return True if no line is left."""
-        for at, frame in enumerate(inbox.frames(view.facts.name, self._last)):
+        frames = while_wanted(inbox.frames(view.facts.name, self._last))
+        for at, frame in enumerate(frames):
             self._is_cut = self._taken == MOST_CHECKED
             if self._is_cut or (at and time.monotonic() > until):
                 return self._is_cut
@@ -89,7 +94,7 @@ class _CheckedSession:
             frames = list(islice(inbox.frames(view.facts.name), MOST_CHECKED + 1))
             self._is_cut = len(frames) > MOST_CHECKED
             self._rest = judge_foreign(frames[:MOST_CHECKED], goes_on=self._is_cut)
-        for one in self._rest:
+        for one in while_wanted(self._rest):
             self._keep((one,))
             if time.monotonic() > until:
                 return False
@@ -111,12 +116,19 @@ class SessionProblems:
 
     def of(self, inbox: DeskInbox, view: SessionView, seconds: float = math.inf) -> Checked:
         """Return the problems of a session, after at most `seconds` of checking."""
+        until = time.monotonic() + seconds
         with self._lock:
             found = self._sessions.setdefault(view.facts.name, _CheckedSession())
             self._sessions.move_to_end(view.facts.name)
             if len(self._sessions) > MOST_KEPT:
                 self._sessions.popitem(last=False)
-            return found.go_on(inbox, view, time.monotonic() + seconds)
+        # Another page may check it now, for longer than this one waits.
+        if not found.lock.acquire(timeout=min(max(0, seconds), threading.TIMEOUT_MAX)):
+            return found.latest._replace(is_whole=False)
+        try:
+            return found.go_on(inbox, view, until)
+        finally:
+            found.lock.release()
 
 
 class ProblemsInTime:

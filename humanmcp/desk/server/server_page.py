@@ -18,6 +18,7 @@ from humanmcp.answering import service
 from humanmcp.answering.reactions import WATCHED, Reaction, reactions
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import Outcome
+from humanmcp.common import apart
 from humanmcp.desk import nodes
 from humanmcp.desk.book import rules
 from humanmcp.desk.context import desk_of, page, page_router
@@ -282,7 +283,7 @@ def _judged(made: Any, member: str) -> Verdict:  # noqa: ANN401 - any JSON value
     asked = jsonrpc.made({"jsonrpc": "2.0", "id": 1, "method": method})
     exchange = Exchange(1, asked, versions.LATEST_HANDSHAKE)
     text = json.dumps({member: [made]}, ensure_ascii=False)
-    return check.check(exchange, text, TextForm.RESULT)
+    return apart.call(len(text), check.check, exchange, text, TextForm.RESULT)
 
 
 def _form(

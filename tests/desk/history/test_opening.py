@@ -163,11 +163,23 @@ def test_a_request_that_still_waits_has_no_problem(desk: Desking) -> None:
     until(lambda: "never got a response" in desk.page(f"/check/{name}"), "its session is over")
 
 
-def _child_of(process: int) -> int:
-    """Return a child process, 0 if there is none."""
+def children_of(process: int) -> list[int]:
+    """Return the processes that a desk has started; before that they are copies of itself."""
     children = Path(f"/proc/{process}/task").glob("*/children")
-    found = " ".join(each.read_text("ascii") for each in children).split()
-    return int(found[0]) if found else 0
+    found = [int(one) for each in children for one in each.read_text("ascii").split()]
+    return [one for one in found if "import main; main()" in _words_of(one)]
+
+
+def _words_of(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text("utf-8")
+    except FileNotFoundError:  # it has ended
+        return ""
+
+
+def child_of(process: int) -> int:
+    """Return a child process, 0 if there is none."""
+    return next(iter(children_of(process)), 0)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
@@ -179,12 +191,12 @@ def test_a_file_is_read_aside_until_its_page_has_gone(desk: Desking) -> None:
     head += "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     with socket.create_connection(("127.0.0.1", desk.port)) as page:
         page.sendall(f"{head}\r\n".encode() + body)
-        child = until(lambda: _child_of(desk.process.pid), "a process reads the file")
+        child = until(lambda: child_of(desk.process.pid), "a process reads the file")
         os.kill(child, signal.SIGSTOP)  # as if it took for ever
         for _visit in range(5):
             assert desk.ask("GET", "/api/exchanges", headers=desk.bearer).status == 200
-        assert _child_of(desk.process.pid) == child
-    until(lambda: not _child_of(desk.process.pid), "the process has ended")
+        assert child_of(desk.process.pid) == child
+    until(lambda: not child_of(desk.process.pid), "the process has ended")
     assert not FolderInbox(desk.home).sessions()
 
 
