@@ -17,6 +17,7 @@ import pytest
 from hypothesis import settings
 
 from editor.build import find_npm
+from humanmcp import extensions
 from humanmcp.cli import main
 from humanmcp.locales import speak
 from tests.browser import chromium, firefox
@@ -158,6 +159,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark, why_not in NEEDS.items():
         if item.get_closest_marker(mark) is not None and (reason := why_not()):
             pytest.skip(f"{mark}: {reason}")
+    for needed in item.iter_markers("extension"):
+        if needed.args[0] not in {one.name for one in extensions.installed()}:
+            pytest.skip(f"extension: {needed.args[0]} is not installed")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

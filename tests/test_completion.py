@@ -115,6 +115,7 @@ class Typing:
         os.close(self.terminal)
 
 
+@pytest.mark.extension("tap")
 @pytest.mark.parametrize("script", ["zsh"], indirect=True)
 def test_zsh_completes_commands_flags_and_values(script: Path) -> None:
     """In a shell at a terminal, with the key that a person uses."""

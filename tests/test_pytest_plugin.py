@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from humanmcp import extensions
 from humanmcp.common.book_file import BookFileError
 from humanmcp.pytest import MockServer, humanmcp_server
 from tests.support.serve_process import Serving
@@ -265,6 +266,8 @@ class Project:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """A project that records nothing yet."""
+    if not extensions.recorder():
+        pytest.skip("extension: none is installed that records")
     return Project(tmp_path)
 
 

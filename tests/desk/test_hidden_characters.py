@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from humanmcp import extensions
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
@@ -63,7 +64,8 @@ def test_no_page_shows_a_character_that_is_not_drawn(home: Path, desk: Desking) 
             host.say(_line(method, params, hiding(f"id {number}")))
         waiting = until(lambda: _all_waiting(desk), "all of it")
         session = waiting[0]["session"]
-        paths = ["/", "/list", "/history", "/compare", "/taps", "/present", "/settings", "/connect"]
+        paths = ["/", "/list", "/history", "/compare", "/present", "/settings", "/connect"]
+        paths += [link.address for link in extensions.links("holding")]
         paths += ["/book", "/server", f"/server?session={session}", f"/say/{session}"]
         paths += [f"/line/{session}/{seq}" for seq in range(1, 10)]
         for one in waiting:

@@ -66,6 +66,7 @@ def test_the_core_names_nothing_of_an_extension(name: str) -> None:
     assert named == []
 
 
+@pytest.mark.extension("tap")
 @pytest.mark.parametrize(
     "line",
     [

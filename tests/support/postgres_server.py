@@ -36,7 +36,8 @@ def why_no_postgres() -> str:
         import psycopg_pool  # noqa: F401, PLC0415 - it is only asked for
     except ImportError:
         return "psycopg is not installed: pip install 'humanmcp[postgres]'"
-    return ""
+    found = importlib.util.find_spec("humanmcp.extensions.postgres")
+    return "" if found else "its extension was removed"
 
 
 class PostgresServer:

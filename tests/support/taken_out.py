@@ -33,6 +33,7 @@ COPIED: Final = (
 LEFT_OUT: Final = ("node_modules", ".venv")
 OF_THE_CORE: Final = "not in_the_manual and not that_a_page_names"
 """What is tested: all but what people wrote in the manual of the whole project."""
+STARTED: Final = "from humanmcp.cli import main; sys.exit(main())"
 METADATA: Final = "Metadata-Version: 2.1\nName: humanmcp\nVersion: 0\n"
 
 
@@ -67,7 +68,7 @@ class Copy:
         kept, count = entry.subn("", project.read_text(encoding="utf-8"))
         assert count == 1
         project.write_text(kept, "utf-8")
-        of_it = re.compile(rf"\b(humanmcp|tests)\.extensions\.{name}\b")
+        of_it = re.compile(rf"^(from|import) (humanmcp|tests)\.extensions\.{name}\b", re.MULTILINE)
         for folder in ("tests", "tools", "bench"):
             for file in (self.root / folder).rglob("*.py"):
                 if of_it.search(file.read_text(encoding="utf-8")):
@@ -92,7 +93,10 @@ class Copy:
         info.mkdir()
         (info / "METADATA").write_text(METADATA, encoding="utf-8")
         (info / "entry_points.txt").write_text("\n".join([*lines, ""]), encoding="utf-8")
-        return venv / "bin" / "python"
+        python, program = venv / "bin" / "python", venv / "bin" / "humanmcp"
+        program.write_text(f"#!{python}\nimport sys\n{STARTED}\n", encoding="utf-8")
+        program.chmod(0o755)
+        return python
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run Python there, to its end."""

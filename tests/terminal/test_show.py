@@ -214,6 +214,7 @@ def test_an_answer_in_the_servers_place_goes_to_the_client(
     assert shell("answer", "3", "--text", "sunny").out.startswith("Sent to claude-code")
 
 
+@pytest.mark.extension("tap")
 def test_a_changed_draft_is_put_back_with_one_command(
     held: Key, room: Room, shell: Shell, tmp_path: Path
 ) -> None:
@@ -228,6 +229,7 @@ def test_a_changed_draft_is_put_back_with_one_command(
     assert "`humanmcp release 3`" in shell("show", "3").out
 
 
+@pytest.mark.extension("tap")
 def test_a_held_line_that_is_not_understood_is_only_released_or_dropped(
     room: Room, shell: Shell
 ) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from humanmcp import extensions
 from humanmcp.desk.login import DEVICE_IDLE, DEVICE_KEY_LIFE, LONGEST, Door
 from humanmcp.inbox.contract import Order, Role
 from tests.desk.test_live import Stream
@@ -98,7 +99,8 @@ def test_a_device_gives_no_orders_and_deletes_nothing(room: Room, open_desk: Des
             assert (phone.post(saying, record).status == 403) == (order is not Order.SAY), order
         for act in ("exit 0", "crash", "raw", "silence on", "progress off"):
             assert phone.post(page, {"act": act, "text": "{}"}).status == 403, act
-        assert phone.post(f"/taps/{session}", {"act": "release"}).status == 403
+        for link in extensions.links("holding"):
+            assert phone.post(f"{link.address}/{session}", {"act": "release"}).status == 403
         answer = f"/api/exchanges/{session}/1/reply"
         assert phone.post(answer, {"text": "sunny", "form": "text"}).status == 200
         here = f"/m/{session}/1"
@@ -110,6 +112,7 @@ def test_a_device_gives_no_orders_and_deletes_nothing(room: Room, open_desk: Des
         assert 'value="crash"' not in phone.get(page).text
 
 
+@pytest.mark.extension("tap")
 def test_a_device_changes_nothing_that_a_tap_holds(room: Room, open_desk: Desking) -> None:
     """Not by the page of a message either; taking back what is allowed releases nothing at all."""
     session = room.session(role=Role.TAP)
@@ -358,7 +361,8 @@ def test_a_login_of_one_session_reaches_no_other_however_it_is_named(
                 assert (name, visitor.get(query + name).status) == (name, 403)
             sent = visitor.post(f"/m/{name}/1", {"act": "send", "text": "not from here"})
             assert (name, sent.status) == (name, 403)
-            assert visitor.post(f"/taps/{name}", {"hold": "in"}).status == 403
+            for link in extensions.links("holding"):
+                assert visitor.post(f"{link.address}/{name}", {"hold": "in"}).status == 403
         for form in ({"session": other}, {"at": f"{other}/1"}):
             put = {**form, "act": "put", "member": "tools", "name": "x", "old": ""}
             assert visitor.post("/server/entry", put).status == 404

@@ -2,6 +2,8 @@
 
 import html
 
+import pytest
+
 from humanmcp.inbox.contract import Action, Item, Key, Purpose, Role, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.approvals import digest_of
@@ -68,6 +70,7 @@ def test_a_lesson_does_not_say_that_its_client_cannot_wait_longer(desking: Deski
     assert said == {"humanmcp demo host": False, "humanmcp lesson dice": False, "other": True}
 
 
+@pytest.mark.extension("tap")
 def test_what_a_tap_holds_is_named_as_in_the_inbox(desking: Desking) -> None:
     """A permission prompt says what it asks for, and words from right to left keep their place."""
     inbox = FolderInbox(desking.home)

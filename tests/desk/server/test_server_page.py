@@ -153,6 +153,7 @@ def test_a_tool_that_was_removed_comes_back_with_one_press_there(desk: Desking) 
     assert "nothing was restored" in desk.submit("/server", act="undo").text
 
 
+@pytest.mark.extension("tap")
 def test_who_only_watches_a_tap_is_not_called_the_server(desk: Desking) -> None:
     """The empty page has the words of the role that is there."""
     inbox = FolderInbox(desk.home)

@@ -427,3 +427,8 @@ def test_an_edit_elsewhere_changes_nothing_of_what_comes_back(
             ran = run(verb, host, server, "--path", str(path))
             assert ran.status == 0, ran.err
     assert path.read_text("utf-8") == text
+
+
+def test_a_host_without_hooks_is_told_of_the_tap(run: Callable[..., Ran]) -> None:
+    """Its calls can be held in front of its servers."""
+    assert "`humanmcp tap --hold tools/call`" in run("config", "zed", "--approvals").err
