@@ -206,3 +206,13 @@ def test_an_object_in_a_form_is_laid_out_on_its_own(host: Serving, window: Windo
     host.say(request("tools/list"))  # its inputSchema; capabilities are switches
     field = page.locator("#form-fields textarea.json").first
     expect(field).to_have_value(re.compile(r'^\{\n  "type": "object"'))
+
+
+@pytest.mark.parametrize("is_error", [False, True])
+def test_what_the_model_reads_of_a_bare_result_is_shown(opened: Opened, *, is_error: bool) -> None:
+    """What the answer needs around it comes when it is sent: the model reads the same."""
+    page = opened(call("1", city="Tokyo"))
+    page.locator("#tab-json").click()
+    result = {"content": [{"type": "text", "text": "Sunny"}], "isError": is_error}
+    write_json(page, json.dumps(result))
+    expect(page.locator("#reads")).to_contain_text("Sunny")

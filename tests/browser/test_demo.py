@@ -85,6 +85,23 @@ def test_try_it_now_is_a_lesson_that_ends_with_success(
     expect(lesson).to_have_count(0)
 
 
+def test_a_demo_that_is_answered_in_its_files_ends_on_the_page_too(
+    desk: Desking, window: Windows, home: Path
+) -> None:
+    """Each card leads to the next one, and the last to what the host understood."""
+    page = window().page
+    page.get_by_role("button", name="Try it now").click()
+    for number in (1, 2, 3):
+        expect(page.locator(".lesson")).to_contain_text(f"Step {number} of 3")
+        files, came = home / "demo", f'"id":{number + 2},'
+        until(lambda: came in (files / "in.txt").read_text("utf-8"), "the request in the files")  # noqa: B023 - waited for
+        result = {"content": [{"type": "text", "text": str(number + 2)}]}
+        answer = {"jsonrpc": "2.0", "id": number + 2, "result": result}
+        (files / "out.txt").write_text(json.dumps(answer), encoding="utf-8")
+    expect(page.locator(".motto")).to_have_text("You were the MCP server.")
+    assert not desk.get("/api/exchanges")["waiting"]
+
+
 def test_a_real_client_reads_what_was_typed(desk: Desking, window: Windows, home: Path) -> None:
     """The official Python client calls a tool that it never listed, and checks the result."""
     results: list[Any] = []

@@ -1,7 +1,8 @@
 // What the check says: at the fields of a form and under the box, with the line that would go out.
 
+import { TEXT_PATH } from "./document.js";
 import { all, button, byId, first, make, maybe, quoted, Shown } from "./dom.js";
-import { unitsAt } from "./jsontext.js";
+import { stringAt, unitsAt } from "./jsontext.js";
 import { at } from "./loginpath.js";
 import { say, tellFailed, visible } from "./words.js";
 
@@ -115,7 +116,7 @@ export class Diagnostics {
       byId("wire-summary").textContent = say("wire", { bytes: checker.verdict?.bytes });
       byId("wire-line").textContent = visible(line.slice(0, LONGEST_LINE));
     }
-    const reads = draft.kind === "error" ? null : draft.sentence;
+    const reads = draft.kind === "error" ? null : draft.sentence ?? stringAt(draft.text, TEXT_PATH.slice(1)); // of a bare result, too
     byId("reads").hidden = !draft.facts.textual || views.current === "text" || reads === null
       || this.nothingYet || draft.facts.placeholders.includes(reads);
     byId("reads-text").textContent = visible((reads ?? "").slice(0, LONGEST_READ));
