@@ -72,6 +72,7 @@ REQUESTS: Final[Mapping[str, Callable[[str], Long]]] = {
     "GET /timeline/{name}": lambda name: Long(f"/timeline/{name}"),
     "GET /check/{name}": lambda name: Long(f"/check/{name}"),
     "GET /export/{name}": lambda name: Long(f"/export/{name}?form=html"),
+    "GET /faults/{name}": lambda name: Long(f"/faults/{name}"),
     "GET /present": lambda name: Long(f"/present?name={name}"),
     "GET /media/{name}/{where}/{number}/{at}": lambda name: Long(f"/media/{name}/line/1/0"),
     "GET /say/{name}": lambda name: Long(f"/say/{name}?answer=1"),
