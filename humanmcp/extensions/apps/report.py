@@ -21,6 +21,7 @@ from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.json.tree import array_at, follow, object_at, objects_at, text_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables.methods import APPS, declares
+from humanmcp.protocol.tables.versions import META_CAPABILITIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -123,9 +124,11 @@ def seen_in(frames: Iterable[Frame]) -> Seen:
 
 
 def _take_in(seen: Seen, request: Message) -> None:
-    handshake = follow(request.params, "capabilities", "extensions", APPS.id) is not None
-    is_declared = declares(request, APPS) or (request.method == "initialize" and handshake)
-    seen.is_declared = bool(seen.is_declared) or is_declared
+    if request.method == "initialize":
+        declared = follow(request.params, "capabilities", "extensions", APPS.id)
+        seen.is_declared = declared is not None
+    elif META_CAPABILITIES in request.meta:
+        seen.is_declared = declares(request, APPS)
     seen.is_read |= request.method == "resources/read" and request.params.get("uri") == PAGE
     if request.method != "tools/call":
         return
@@ -203,17 +206,23 @@ def _of_page(page: _Page) -> dict[str, _Judged]:
     found = [one for one in page.messages if one in inputs or one in results]
     is_first = bool(found) and found[0] in inputs
     top, order = text_at(page.frame, "top"), Word.EARLY if early else Word.KEPT
-    structured = Word.CAME if result.get("structuredContent") else Word.NEVER
+    structured = result.get("structuredContent")
+    is_whole = structured == sent.get("structuredContent")
+    said = Word.NEVER if structured is None else Word.CAME if is_whole else Word.SHAPE
     return {
         "initialize": _response(page, "ui/initialize", _is_handshake),
         "order": (order if "initialized" in page.frame else Word.NOT_SEEN, _proof(early)),
         "input": _sent(page, inputs, lambda one: one.get("arguments") in page.seen.calls),
-        "result": _sent(page, results, lambda one: one.get("content") == sent.get("content")),
+        "result": (
+            _sent(page, results, lambda one: one.get("content") == sent.get("content"))
+            if sent or results
+            else (Word.NOT_SEEN, "")  # the call is not over
+        ),
         "input_first": (
             (Word.KEPT if is_first else Word.EARLY) if results else Word.NOT_SEEN,
             "" if is_first else _proof(results),
         ),
-        "structured": (structured if results else Word.NOT_SEEN, ""),
+        "structured": (said if results else Word.NOT_SEEN, ""),
         "size": _size(page),
         "mode": _response(page, "ui/request-display-mode", lambda one: text_at(one, "mode") != ""),
         "undeclared": _blocked(page, "https://undeclared.invalid", Word.KEPT, Word.BROKEN),

@@ -149,6 +149,20 @@ CASES: Final[dict[str, tuple[list[Any], dict[str, Any], dict[str, str]]]] = {
         {},
         {"result": "wrong shape", "structured": "never"},
     ),
+    "other structured content": (
+        [
+            *without(OUTCOME),
+            changed(
+                OUTCOME,
+                message={
+                    "method": "ui/notifications/tool-result",
+                    "params": {**RESULT, "structuredContent": {}},
+                },
+            ),
+        ],
+        {},
+        {"structured": "wrong shape"},
+    ),
     "a ping before initialized": (
         [{"at": 9, "message": {"method": "ping", "id": 1}}, *GOOD],
         {},
@@ -206,6 +220,11 @@ def test_nothing_is_never_before_the_page_has_waited() -> None:
     assert {said["input"], said["result"], said["mode"], said["size"]} == {"not seen"}
 
 
+def test_a_result_is_not_missing_while_a_person_still_writes_it() -> None:
+    said = words((*BEGIN[:2], BEGIN[3], report(without(OUTCOME), FRAME)))
+    assert said["result"] == "not seen"
+
+
 def test_a_call_that_arrives_was_not_rejected_and_a_model_that_reports_sees_too_much() -> None:
     for_model = asked(5, "tools/call", {"name": "model_only", "arguments": {"page": "p"}})
     by_model = asked(6, "tools/call", {"name": "report", "arguments": {}})
@@ -234,7 +253,10 @@ def test_a_host_that_never_shows_the_page_is_told_so(
 def test_a_client_declares_in_each_request_of_2026_07_28() -> None:
     meta = {"io.modelcontextprotocol/clientCapabilities": UI}
     assert words((asked(1, "tools/list", {"_meta": meta}),))["declared"] == "kept"
-    assert words((asked(1, "tools/list", {}),))["declared"] == "never"
+    undeclared: Any = {"io.modelcontextprotocol/clientCapabilities": {}}
+    assert words((asked(1, "tools/list", {"_meta": undeclared}),))["declared"] == "never"
+    assert words((asked(1, "initialize", {"capabilities": {}}),))["declared"] == "never"
+    assert words((asked(1, "tools/list", {}),))["declared"] == "not seen"
     assert words(())["declared"] == "not seen"
 
 
