@@ -110,6 +110,7 @@ LIBRARIES: Final = {
     "inbox": ("watchdog",),
     "answering": ("typing_extensions",),
     "extensions/apps": ("fastapi", "starlette"),
+    "extensions/authority": ("fastapi", "starlette"),
     "extensions/host": ("anthropic", "openai"),
     "extensions/judge": ("fastapi", "starlette"),
     "extensions/postgres": ("psycopg", "psycopg_pool"),

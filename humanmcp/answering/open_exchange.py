@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.standing import Standing, in_time, prompt_of, standing_of
+from humanmcp.answering.steps import StepKind, step_of
 from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import say
 from humanmcp.locales.explain import explain
@@ -127,7 +128,8 @@ class OpenExchange:
     @property
     def is_large(self) -> bool:
         """Return True if only the beginning of its line is read."""
-        return not self.item.held.unread and is_large(self.item.line)
+        is_read = not self.item.held.unread and self.item.purpose is not Purpose.STEP
+        return is_read and is_large(self.item.line)
 
     @property
     def outlined(self) -> Item:
@@ -143,9 +145,9 @@ class OpenExchange:
         """Return the message of one of its lines; while it lives each is decoded once.
 
         A line that was held because nobody is sure what it says is no message to anybody, and a
-        prompt of an agent is none of MCP.
+        prompt of an agent is none of MCP, nor is a step of another kind.
         """
-        if self.item.held.unread or self.item.purpose is Purpose.PROMPT:
+        if self.item.held.unread or self.item.purpose in (Purpose.PROMPT, Purpose.STEP):
             return Malformed(jsonrpc.encoded(line), Flaw.NO_MESSAGE)
         found = self._decoded.get(line)
         if found is None:
@@ -230,6 +232,11 @@ class OpenExchange:
         return prompt_of(self.item) if self.item.purpose is Purpose.PROMPT else None
 
     @property
+    def step(self) -> StepKind | None:
+        """What reads it, if it is no message of MCP, but a step of another kind."""
+        return step_of(self.item)
+
+    @property
     def remarks(self) -> tuple[Diagnostic, ...]:
         """The problems of the message; empty for a line that is not a message."""
         found, held = self.message, self.held
@@ -252,6 +259,8 @@ class OpenExchange:
     def card(self) -> Card:
         """Return its explanation for the person in this role."""
         item, asked = self.item, self.asked
+        if self.step is not None:
+            return self.step.card(item)
         if isinstance(self.message, Batch):
             return self._card_of_batch(self.message)
         card = explain(

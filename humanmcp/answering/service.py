@@ -128,6 +128,8 @@ def judge(
 
     `action` says whether a text for a held request replaces it or answers it.
     """
+    if opened.step is not None:
+        return opened.step.judge(opened.item, text)
     return apart.call(len(text), _judge, _asked(opened), text, form, action)
 
 
@@ -181,6 +183,8 @@ def starting_draft(opened: OpenExchange) -> Draft:
     exchange = opened.exchange
     if opened.prompt is not None:
         return Draft("", TextForm.DECISION)
+    if opened.step is not None:
+        return Draft(next(iter(opened.step.ready(opened.item).values()), ""), TextForm.STEP)
     if exchange is None or opened.item.held.asked:
         return as_it_came(opened)
     return Draft(check.start(exchange, opened.negotiated, spoken_language()))
@@ -217,7 +221,9 @@ def document(opened: OpenExchange, draft: Draft) -> str:
 
 
 def templates(opened: OpenExchange) -> dict[str, str]:
-    """Return all starting messages, results and errors, by name."""
+    """Return all starting messages, results and errors, by name; the ready answers to a step."""
+    if opened.step is not None:
+        return dict(opened.step.ready(opened.item))
     return dict(check.templates(opened.exchange)) if opened.exchange is not None else {}
 
 
@@ -524,7 +530,8 @@ def queue_outgoing(inbox: DeskInbox, session: str, reply: Reply) -> str:
     """
     if reply.order is not Order.SAY:
         facts = inbox.facts(session)
-        if not facts.role.traits.serves:
+        traits = facts.role.traits
+        if not (traits.serves or (traits.is_ordered and reply.order is Order.EXTENSION)):
             raise OrderError("role")
         if facts.life is not Life.OPEN:
             raise OrderError("over")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.answering.open_exchange import read_line
 from humanmcp.answering.standing import Standing, prompt_of, standing_of
+from humanmcp.answering.steps import gist_of_frame, step_of
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.inbox.contract import Answer, Item, Key, Purpose, named_author
 from humanmcp.inbox.letters import letter_of, rank_of
@@ -24,7 +25,13 @@ from humanmcp.protocol.conversation.exchange import ExchangeState, name_of
 from humanmcp.protocol.conversation.prompts import prompt_in
 from humanmcp.protocol.conversation.questions import inquiry_of
 from humanmcp.protocol.conversation.state import ConversationState
-from humanmcp.protocol.conversation.transcript import Direction, is_of_prompt, seen_by_client
+from humanmcp.protocol.conversation.transcript import (
+    Direction,
+    is_foreign,
+    is_of_prompt,
+    is_of_step,
+    seen_by_client,
+)
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import (
     Batch,
@@ -80,11 +87,14 @@ class LineKind(enum.Enum):
     """A permission prompt, as an agent wrote it."""
     DECISION = "decision"
     """What was printed for it."""
+    STEP = "step"
+    """What is no message of MCP, of a kind that an extension brings."""
+    STEP_ANSWER = "step answer"
 
 
 def message_in(frame: Frame) -> DecodedLine | None:
     """Decode a recorded line, or the beginning of a large one; None for what is no line of MCP."""
-    if frame.direction not in (Direction.IN, Direction.OUT) or is_of_prompt(frame):
+    if frame.direction not in (Direction.IN, Direction.OUT) or is_foreign(frame):
         return None
     long = len(frame.raw) > MOST_VALUES
     return jsonrpc.read_text(outline(frame.text)) if long else jsonrpc.read(frame.raw)
@@ -94,6 +104,8 @@ def line_kind(frame: Frame, found: DecodedLine | None) -> LineKind:
     match found:
         case None if is_of_prompt(frame):
             return LineKind.PROMPT if frame.direction is Direction.IN else LineKind.DECISION
+        case None if is_of_step(frame):
+            return LineKind.STEP if frame.direction is Direction.IN else LineKind.STEP_ANSWER
         case None:
             return LineKind(frame.direction.value)
         case Message():
@@ -159,7 +171,10 @@ _DECISIONS: Final = frozenset(
 
 
 def summary_of_frame(frame: Frame) -> Summary | None:
-    """Summarise a permission prompt, or the decision about one; None for any other line."""
+    """Summarise a prompt, a decision about one, or a step; None for any other line."""
+    step = gist_of_frame(frame)
+    if step is not None:
+        return Summary(*(one_line(words, GIST) for words in step))
     prompt = prompt_in(frame)
     if prompt is not None:
         return summary_of_prompt(prompt, frame.text)
@@ -379,6 +394,9 @@ def summary_of_item(item: Item, read: ReadLine = read_line) -> Summary:
     """Summarise an exchange; an answer has the name of its request."""
     if item.purpose is Purpose.PROMPT:
         return summary_of_prompt(prompt_of(item), item.line)
+    if (step := step_of(item)) is not None:
+        step_in_short = step.gist(item.method, item.line, inwards=True)
+        return Summary(*(one_line(words, GIST) for words in step_in_short))
     if item.held.unread:
         return Summary("", one_line(item.line[:GIST], GIST))
     found, asked = read(item.line), read(item.held.asked) if item.held.asked else None

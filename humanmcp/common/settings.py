@@ -49,14 +49,14 @@ class Settings(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A setting that a capability brings. `default` has its type: a text or a number.
+    """A setting that a capability brings. `default` has its type: a text, a number, or on and off.
 
     Its help is the sentence with its name in this section of the catalogs.
     """
 
     name: str
-    default: str | float
-    metavar: str
+    default: str | float | bool
+    metavar: str = ""
     section: str = "setting"
 
 
@@ -71,6 +71,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     name: default for name, default in Settings()._asdict().items() if name != "added"
 }
 _LAST_PORT: Final = 65535
+_SWITCH: Final = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
 _VALUES: Final = {
     "home": "FOLDER",
     "inbox": "URL",
@@ -97,7 +98,10 @@ def add_brought_flags(parser: Parser, brought: Iterable[Setting]) -> None:
     """Give a command the flags of settings that capabilities bring."""
     for one in brought:
         flag = parser.flags(one.section)
-        flag(_flag_of(one.name), code=one.name, dest=one.name, metavar=one.metavar)
+        if isinstance(one.default, bool):
+            flag(_flag_of(one.name), code=one.name, dest=one.name, action="store_const", const=True)
+        else:
+            flag(_flag_of(one.name), code=one.name, dest=one.name, metavar=one.metavar)
 
 
 def _flag_of(name: str) -> str:
@@ -148,6 +152,10 @@ def _read(file: Path) -> Mapping[str, Any]:
 
 
 def _converted(name: str, value: Any, kind: type, where: str) -> Any:  # noqa: ANN401 - TOML's types
+    if kind is bool:
+        if str(value).lower() not in _SWITCH:
+            raise SettingError("switch", where=where, name=name, value=repr(value))
+        return _SWITCH[str(value).lower()]
     try:
         found = kind(value)
     except (TypeError, ValueError) as error:

@@ -207,6 +207,8 @@ _ARROWS: Final = {
     LineKind.ERROR: "--x",
     LineKind.BATCH: "->>",
     LineKind.MALFORMED: "-x",
+    LineKind.STEP: "->>",
+    LineKind.STEP_ANSWER: "-->>",
 }
 
 

@@ -71,6 +71,11 @@ class Extension(NamedTuple):
     recorder: str = ""
     """The command that records the messages between its client and a real server. It takes
     `--quiet` and `--home FOLDER`, then `--` and the server's command, or its URL."""
+    endpoints: Sequence[str] = ()
+    """Classes that answer requests to the address of `serve --http` (`http/front.py`)."""
+    kinds: Mapping[str, str] = _NONE
+    """The kinds of exchanges that are no messages of MCP (`answering/steps.py`), by name: the
+    object that reads them."""
     orders: Mapping[str, str] = _NONE
     """What people may order a running server to do (`Order.EXTENSION`), by the first word: the
     function that takes the other words, and raises an `OrderError` if they say nothing."""
@@ -139,7 +144,7 @@ def load(value: str) -> Any:  # noqa: ANN401 - whatever an extension brings
 
 
 def loaded(kind: str) -> tuple[Any, ...]:
-    """Return what the extensions bring of a kind that is named: "capabilities" or "pages"."""
+    """Return what the extensions bring of what is named: "capabilities", "pages", "endpoints"."""
     named = [value for one in installed() for value in getattr(one.brings, kind)]
     return tuple(part for part in map(load, named) if part is not None)
 
@@ -163,7 +168,7 @@ def commands() -> Mapping[str, Command]:
 
 
 def brought(kind: str, name: str) -> Any:  # noqa: ANN401 - as above
-    """Return what an extension brings under a name, of "orders" or "inboxes"; None if none does."""
+    """Return what an extension brings under a name, such as of "orders"; None if none does."""
     found = (getattr(one.brings, kind).get(name) for one in installed())
     return next(filter(None, map(load, filter(None, found))), None)
 

@@ -43,9 +43,10 @@ from humanmcp.protocol.tables.versions import features
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping, Sequence
 
-    from starlette.types import Receive, Send
+    from starlette.types import ASGIApp, Receive, Send
 
     from humanmcp.http.responses import OutEvent, Streams
+    from humanmcp.inbox.attendant import Attendant
     from humanmcp.protocol.http.inbound import HttpAddress
     from humanmcp.protocol.json.jsonrpc import DecodedLine, Json
 
@@ -174,12 +175,10 @@ class HttpApp(Generic[_Session]):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        headers = Headers.of(
-            (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
-        )
+        headers = headers_of(scope)
         page = inbound.for_page(headers, self._address)
         response = HttpResponse(receive, send, page)
-        refusal = inbound.refusal_of(scope["path"], headers, self._address) or _two_lengths(headers)
+        refusal = inbound.refusal_of(scope["path"], headers, self._address) or two_lengths(headers)
         asked = inbound.preflight(scope["method"], headers) if page else ()
         if asked and refusal in (None, inbound.NO_KEY):
             await response.whole(200, more=asked)
@@ -215,7 +214,7 @@ class HttpApp(Generic[_Session]):
     ) -> HttpRefusal | None:
         url, address = _shown(scope, headers), client_address(scope)
         request = HttpRequest(scope["method"], headers, url=url, address=address)
-        body = await self._body(scope, response.receive)
+        body = await read_body(self._bodies, scope, response.receive)
         if isinstance(body, HttpRefusal):
             return self._refused(body, request, response)
         return await self._answer(request._replace(body=body), response)
@@ -254,23 +253,6 @@ class HttpApp(Generic[_Session]):
                 return await self._listen(judged, request, response)
             case EndWanted():
                 return await self._end(judged, request, response)
-
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | HttpRefusal:
-        """Read a body within the limits."""
-        parts = []
-        try:
-            coming = self._bodies.coming(receive, client_address(scope), stated_length(scope))
-            with coming as body:
-                more = True
-                while more:
-                    message = await body.receive()
-                    if message["type"] == "http.disconnect":  # half a request is none
-                        return BROKEN_OFF
-                    parts.append(message.get("body", b""))
-                    more = message.get("more_body", False)
-        except BodyError as error:
-            return _TROUBLES[error.trouble]
-        return b"".join(parts)
 
     # -- a message ------------------------------------------------------------------------------
 
@@ -368,7 +350,30 @@ class HttpApp(Generic[_Session]):
         return None
 
 
-def _two_lengths(headers: Headers) -> HttpRefusal | None:
+async def read_body(bodies: Bodies, scope: Scope, receive: Receive) -> bytes | HttpRefusal:
+    """Read a body within the limits."""
+    parts = []
+    try:
+        with bodies.coming(receive, client_address(scope), stated_length(scope)) as body:
+            more = True
+            while more:
+                message = await body.receive()
+                if message["type"] == "http.disconnect":  # half a request is none
+                    return BROKEN_OFF
+                parts.append(message.get("body", b""))
+                more = message.get("more_body", False)
+    except BodyError as error:
+        return _TROUBLES[error.trouble]
+    return b"".join(parts)
+
+
+def headers_of(scope: Scope) -> Headers:
+    return Headers.of(
+        (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
+    )
+
+
+def two_lengths(headers: Headers) -> HttpRefusal | None:
     """Refuse a body with two lengths: a proxy may use the other one (RFC 9112, 6.1)."""
     both = headers.get("transfer-encoding") and headers.get("content-length")
     return TWO_LENGTHS if both else None
@@ -395,13 +400,31 @@ def _noted(
     return response.notes
 
 
+class Endpoint(Protocol):
+    """Answers requests to the address of a server that are no messages of MCP.
+
+    An extension brings a class (`Extension.endpoints`) with `SETTINGS` and with `of`, which returns
+    None if the person asked for nothing.
+    """
+
+    def begin(self, attendant: Attendant) -> Callable[[ASGIApp], ASGIApp]:
+        """Begin, in the thread of the event loop. Return the layer around the application."""
+
+
 def front_server(
     sessions: FrontClients[_Session],
     address: HttpAddress,
     ready: Callable[[], object],
     *,
     most: int,
+    around: Sequence[Callable[[ASGIApp], ASGIApp]] = (),
 ) -> QuietServer:
-    """Return the server of an endpoint, over `most` connections."""
-    app, behind_proxy = HttpApp(sessions, address), bool(address.outside)
+    """Return the server of an endpoint, over `most` connections.
+
+    Each of `around` may answer a request itself, or hand it to the application that it is given.
+    """
+    app: ASGIApp = HttpApp(sessions, address)
+    for layer in around:
+        app = layer(app)
+    behind_proxy = bool(address.outside)
     return QuietServer(app, ready, most=most, ending=sessions.close, behind_proxy=behind_proxy)

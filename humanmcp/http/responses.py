@@ -359,7 +359,7 @@ class HttpResponse:
             headers.append(("content-type", JSON))
         if fault is not None:
             status, headers = fault.status(status), [*fault.headers(headers)]
-        await self._start(status, headers)
+        await self.start(status, headers)
         await self.send({"type": "http.response.body", "body": body, WRITTEN: written})
 
     async def refuse(self, refusal: HttpRefusal, sentence: str) -> None:
@@ -375,7 +375,7 @@ class HttpResponse:
         await self.send({"type": DROP})
 
     async def begin(self) -> None:
-        await self._start(
+        await self.start(
             200,
             [
                 *self.headers,
@@ -409,12 +409,15 @@ class HttpResponse:
     async def end(self) -> None:
         await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _start(self, status: int, headers: list[tuple[str, str]]) -> None:
+    async def start(
+        self, status: int, headers: list[tuple[str, str]], written: Written | None = None
+    ) -> None:
         self.is_begun = True
         headers = [*headers, *self._always]
         self.notes.response(status, headers)
         raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-        await self.send({"type": "http.response.start", "status": status, "headers": raw})
+        head = {"type": "http.response.start", "status": status, "headers": raw}
+        await self.send({**head, WRITTEN: written})
 
     async def while_there(self, answer: Coroutine[None, None, None]) -> bool:
         """Run `answer` as long as the client is there. Returns whether it was there to the end."""

@@ -64,6 +64,8 @@ class RoleTraits(NamedTuple):
     """Messages on their way are held for a person."""
     is_guest: bool = False
     """An agent sends its permission prompts, each by a process of its own (`join`)."""
+    is_ordered: bool = False
+    """Its process belongs to an extension, and takes the orders of that one alone."""
 
 
 class Role(enum.StrEnum):
@@ -76,6 +78,8 @@ class Role(enum.StrEnum):
     HOST = "host"
     AGENT = "agent"
     """An agent asks, and a person decides: no message of MCP (`Purpose.PROMPT`)."""
+    ENDPOINT = "endpoint"
+    """A person answers requests that are no messages of MCP (`Purpose.STEP`)."""
     READER = "reader"
     """Nobody's: a recording from elsewhere, to be read."""
 
@@ -91,6 +95,7 @@ _TRAITS: Final = {
     Role.MODEL: RoleTraits(("host", "you")),
     Role.HOST: RoleTraits(("humanmcp", "you")),
     Role.AGENT: RoleTraits(("agent", "you"), is_guest=True),
+    Role.ENDPOINT: RoleTraits(("client", "you"), is_ordered=True),
     Role.READER: RoleTraits(("client", "server")),
 }
 
@@ -198,6 +203,9 @@ class Purpose(enum.StrEnum):
     """A tap holds this message: let it go, change it, drop it, or answer it (`Action`)."""
     PROMPT = "prompt"
     """Decide a permission prompt, whose line is what the agent wrote."""
+    STEP = "step"
+    """Answer what is no message of MCP, in its own form. An extension brings its kind
+    (`answering/steps.py`)."""
 
 
 class Action(enum.StrEnum):
@@ -450,7 +458,10 @@ class Item(NamedTuple):
     """What is wrong with what came beside the line, in the headers of HTTP."""
     held: HeldFacts = HeldFacts()
     host: str = ""
-    """The agent that sent a prompt (`Purpose.PROMPT`), whose `method` is the event."""
+    """The agent that sent a prompt (`Purpose.PROMPT`), whose `method` is the event; the kind of a
+    step (`Purpose.STEP`), whose `method` is its name."""
+    context: str = ""
+    """What the process of a step says beside it, for its kind to read."""
 
     @property
     def is_paused(self) -> bool:
@@ -668,6 +679,8 @@ class ServerInbox(SharedInbox, Protocol):
 
     def deliver(self, item: Item) -> None:
         """Show an exchange to people. `item.draft` is what they typed before, if anything.
+
+        One that is over already, answered at once, never waits for anybody's eyes.
 
         Raises:
             StoreError: it could not be kept. No desk sees a part of it.

@@ -271,6 +271,8 @@ class FolderInbox:
         with keeping("item", number=item.key.number):
             draft = owned.folder.deliver(item)
             reader = self._polls.get(item.key.session)
+            if item.state is not ExchangeState.PENDING:
+                return
             if reader is None:  # another thread has ended the session meanwhile
                 owned.folder.close(item.key.number, ExchangeState.ABANDONED, None, "", None)
             else:

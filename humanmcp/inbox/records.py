@@ -306,7 +306,9 @@ def read_letter(record: Record) -> str:
 
 # -- exchanges --------------------------------------------------------------------------------
 
-_REQUEST: Final = ("line", "method", "id", "protocol_version", "arrived", "purpose", "host")
+_REQUEST: Final = (
+    *("line", "method", "id", "protocol_version", "arrived", "purpose", "host", "context"),
+)
 _HELD: Final = ("way", "asked")
 """The fields of an item that `request.json` holds, and those of `HeldFacts`.
 

@@ -129,11 +129,11 @@ class SessionFolder:
         new = make_temporary_folder(self.temporary)
         try:
             draft = _fill(new, item)
-            move(new, self.at(ExchangeState.PENDING, item.key.number))
+            move(new, self.at(item.state, item.key.number))
         except BaseException:
             discard(new)
             raise
-        sync_folder(self.path / ExchangeState.PENDING.value)
+        sync_folder(self.path / item.state.value)
         return draft
 
     def update(self, number: int, line: str, id_token: str, waiting: Waiting) -> None:
@@ -281,6 +281,9 @@ def _fill(folder: Path, item: Item) -> Signature | None:
     if item.diagnostics:
         diagnostics = records.encode(records.diagnostics_record(item.diagnostics))
         write_new(folder / records.PROBLEMS, diagnostics, durable=False)
+    if item.state is not ExchangeState.PENDING:
+        ending = records.close_record(item.state, item.answer, item.reason)
+        write_new(folder / records.ANSWER, records.encode(ending), durable=False)
     if item.draft is None:
         return None
     return write_new(folder / records.DRAFT, records.encode(item.draft), durable=False)

@@ -170,10 +170,14 @@ def who(by: str) -> str:
 
 
 def describe(diagnostic: Diagnostic) -> str:
-    """Return a problem's sentence, without its place; of many of a kind with their number."""
+    """Return a problem's sentence, without its place; of many of a kind with their number.
+
+    The code of a problem that an extension finds begins with its section: `reminders.late`.
+    """
     if diagnostic.times > 1:
         return titled(diagnostic)
-    return say("problem", diagnostic.code, **fillings_of(diagnostic))
+    section, _, code = diagnostic.code.rpartition(".")
+    return say(section or "problem", code, **fillings_of(diagnostic))
 
 
 def titled(diagnostic: Diagnostic) -> str:

@@ -50,5 +50,6 @@ def capabilities() -> tuple[Callable[[Way], Capability | None], ...]:
 
 
 def settings() -> tuple[Setting, ...]:
-    """Return the settings that capabilities bring: flags of `serve` and of `config`."""
-    return tuple(one for each in capabilities() for one in getattr(each, "SETTINGS", ()))
+    """Return the settings that capabilities and endpoints bring: flags of `serve` and `config`."""
+    bringing = (*capabilities(), *extensions.loaded("endpoints"))
+    return tuple(one for each in bringing for one in getattr(each, "SETTINGS", ()))

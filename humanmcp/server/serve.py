@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp import __version__
+from humanmcp import __version__, extensions
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.line_pipe import wait_until_ready
 from humanmcp.common.own_process import StopSignals, log_to, need_files
@@ -177,8 +177,13 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.http is not None:
         return _run_http(arguments, settings, files)
     typed = os.isatty(0)
+    stderr = Stderr()
+    for one in (each for brought in extensions.loaded("endpoints") for each in brought.SETTINGS):
+        if getattr(arguments, one.name, None):  # typed: what a file says is for other servers, too
+            stderr.write(f"humanmcp: {say('serve', 'needs http', flag=f'--{one.name}')}\n")
+            return CANNOT_START
     connection = PipeConnection.claim()
-    attendant, stderr = Attendant(), Stderr()
+    attendant = Attendant()
     attendant.attend(ParentWatch(attendant.stop), background=True)
     with StopSignals(lambda _number: attendant.stop()):
         try:
@@ -226,6 +231,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
             url=arguments.url,
             pages=arguments.allow_origin,
         )
+        asked = [one.of(parts, inbox, address) for one in extensions.loaded("endpoints")]
     except (StopError, OSError) as error:
         stderr.write(f"humanmcp: {sentence_of(error)}\n")
         return CANNOT_START
@@ -242,6 +248,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
         inbox,
         ready,
         limits=limits,
+        endpoints=[one for one in asked if one is not None],
     )
     return _ended(parts.options, 0, stderr, must_be_used=arguments.must_be_used)
 

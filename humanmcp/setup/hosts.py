@@ -323,7 +323,7 @@ def command_for(given: Mapping[str, Any], manner: Sequence[str] = ()) -> HostCom
         path = Path(str(value)).expanduser()
         is_named = name == "book" and not path.exists() and extensions.book(str(value))
         written = str(path.absolute()) if name in _PATHS and not is_named else str(value)
-        words += ["--" + name.replace("_", "-"), written]
+        words += ["--" + name.replace("_", "-"), *([] if value is True else [written])]
     first, *rest = starter()
     return HostCommand(first, (*rest, *words, *manner))
 

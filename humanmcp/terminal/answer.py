@@ -18,6 +18,7 @@ from urllib.parse import quote
 from humanmcp.answering import forms, service
 from humanmcp.answering.approvals import must_be_seen, told_of
 from humanmcp.answering.service import Outcome, SendResult
+from humanmcp.answering.steps import ALLOW, DENY
 from humanmcp.common.person_files import STDIN, read_bytes, typed_or_read
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stdout
@@ -164,6 +165,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def _answer(answering: Answering, arguments: argparse.Namespace, settings: Settings) -> int:
     """Send the answer of the command line, else show the approval card, else open the editor."""
     _as_decision(answering.opened, arguments)
+    _as_ready(answering.opened, arguments)
     if is_decided(arguments):
         if not arguments.number and not arguments.digest and arguments.deny is None:
             # another request may have come in the place of the one that was seen
@@ -201,6 +203,17 @@ def _as_decision(opened: OpenExchange, arguments: argparse.Namespace) -> None:
         arguments.deny, arguments.tool_error = arguments.tool_error, None
 
 
+def _as_ready(opened: OpenExchange, arguments: argparse.Namespace) -> None:
+    """Take a decision about a step as the ready answer of its name, if there is one."""
+    if opened.step is None:
+        return
+    ready = opened.step.ready(opened.item)
+    decided = ALLOW if arguments.allow else DENY if arguments.deny is not None else ""
+    if decided in ready:
+        arguments.template, arguments.as_is = decided, True
+        arguments.allow, arguments.deny = False, None
+
+
 def _given(arguments: argparse.Namespace, answering: Answering) -> Draft | None:
     """Return the answer on the command line, or None for the editor.
 
@@ -218,7 +231,8 @@ def _given(arguments: argparse.Namespace, answering: Answering) -> Draft | None:
         return Draft(_error(*arguments.error), TextForm.ERROR)
     for file, form in (arguments.result, TextForm.RESULT), (arguments.message, TextForm.MESSAGE):
         if file is not None:
-            return Draft(typed_or_read(file), form)
+            is_step = answering.opened.step is not None
+            return Draft(typed_or_read(file), TextForm.STEP if is_step else form)
     return _starting_text(answering, arguments) if arguments.as_is else None
 
 
@@ -298,7 +312,9 @@ def _error(code: str, message: str) -> str:
 def _starting_text(answering: Answering, arguments: argparse.Namespace) -> Draft:
     """Return the text to start from: a template, the draft so far, or the start for this method."""
     if arguments.template is not None:
-        return Draft(_template(answering, arguments.template))
+        text = _template(answering, arguments.template)
+        is_step = answering.opened.step is not None
+        return Draft(text, TextForm.STEP if is_step else TextForm.MESSAGE)
     if answering.opened.item.draft is not None:
         return Draft(answering.opened.item.draft.text, answering.opened.item.draft.form)
     return _first_text(answering)

@@ -77,7 +77,9 @@ if TYPE_CHECKING:
 
 
 SECTION: Final = "check"
-_FORMS: Final = tuple(one.value for one in TextForm if one is not TextForm.DECISION)
+_FORMS: Final = tuple(
+    one.value for one in TextForm if one not in (TextForm.DECISION, TextForm.STEP)
+)
 _Checked: TypeAlias = "tuple[int, Mapping[str, Any] | None]"
 """The exit status of one file, and its JSON; None if what is wrong was printed as text."""
 _CHUNK: Final = 1 << 18

@@ -133,7 +133,7 @@ def is_parked(row: TerminalRow) -> bool:
 
 def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
     """Return a request in one short line: what a person is asked for, or its method and tool."""
-    if item.purpose is Purpose.PROMPT:
+    if item.purpose in (Purpose.PROMPT, Purpose.STEP):
         said = summary_of_item(item)
         return cut("  ".join(filter(None, (row_title(said), said.gist))), longest)
     request = read_line(item.line)

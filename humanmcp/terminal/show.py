@@ -8,6 +8,7 @@ from humanmcp.answering import service
 from humanmcp.answering.approvals import told_of
 from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import shown_shape, unreadable_shape
+from humanmcp.answering.steps import ALLOW
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import (
     Painted,
@@ -132,7 +133,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def _draft(opened: OpenExchange) -> str:
     """Return the draft of an answer, or the starting draft."""
     item = opened.item
-    if opened.exchange is not None and item.draft is None and item.state is ExchangeState.PENDING:
+    is_ours = opened.exchange is not None or opened.step is not None
+    if is_ours and item.draft is None and item.state is ExchangeState.PENDING:
         return service.starting_draft(opened).text
     return item.draft.text if item.draft else ""
 
@@ -142,13 +144,13 @@ def _print(opened: OpenExchange, name: str) -> None:
     version = one_line(item.protocol_version) or say(SECTION, "no version")
     to_stdout(
         Painted(f"{name}  {request_in_short(item)}", "bold"),
-        Painted("" if opened.prompt is not None else f"  · id {item.id} · {version}", "dim"),
+        Painted("" if opened.prompt or opened.step else f"  · id {item.id} · {version}", "dim"),
     )
     _show_sender(opened)
     for sentence, is_soon in outlook(opened, utc_now()):
         to_stdout(Painted(sentence, "yellow" if is_soon else "dim"))
-    is_agents = opened.prompt is not None  # nothing makes a hook wait longer
-    if item.state is ExchangeState.PENDING and not is_agents and kept_waiting(item):
+    is_mcp = opened.prompt is None and opened.step is None  # nothing makes others wait longer
+    if item.state is ExchangeState.PENDING and is_mcp and kept_waiting(item):
         to_stdout(Painted(kept_waiting(item), "dim"))
     to_stdout("")
     _explain(opened, card)
@@ -205,6 +207,10 @@ def _what_next(opened: OpenExchange, name: str) -> str:
     """Return the commands that answer it."""
     if opened.approval is not None and opened.item.purpose is not Purpose.HELD:
         return next_commands(opened, name)
+    if opened.step is not None:
+        ready = opened.step.ready(opened.item)
+        decides = say(SECTION, "next decides", name=name) + "\n" if ALLOW in ready else ""
+        return decides + say(SECTION, "next step", name=name, ready=", ".join(ready))
     if opened.inquiry is not None and opened.inquiry.options:
         code = "next choice" if opened.inquiry.free_text else "next choice only"
         return say(SECTION, code, name=name) + _declining(opened, name)

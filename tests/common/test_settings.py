@@ -7,6 +7,7 @@ import pytest
 
 from humanmcp.common.settings import (
     FILE_NAME,
+    Setting,
     SettingError,
     UnsafeFolderError,
     home_folder,
@@ -58,3 +59,18 @@ def test_a_folder_that_others_can_write_in_is_refused_with_advice(tmp_path: Path
     open_folder.chmod(0o777)
     with pytest.raises(UnsafeFolderError, match="chmod 700"):
         make_private(open_folder)
+
+
+@pytest.mark.parametrize(
+    ("written", "value"), [("on", True), ("true", True), ("1", True), ("off", False), ("0", False)]
+)
+def test_a_switch_is_on_or_off(tmp_path: Path, written: str, value: bool) -> None:  # noqa: FBT001 - a column
+    """A setting that an extension brings may be one."""
+    more = (Setting("oauth", default=False),)
+    home = {"HUMANMCP_HOME": str(tmp_path)}
+    assert load({}, {**home, "HUMANMCP_OAUTH": written}, more).added == {"oauth": value}
+    assert load({"oauth": True}, home, more).added == {"oauth": True}
+    assert load({}, home, more).added == {"oauth": False}
+    with pytest.raises(SettingError) as refused:
+        load({}, {**home, "HUMANMCP_OAUTH": "perhaps"}, more)
+    assert "on or off" in refused.value.sentence()

@@ -311,6 +311,23 @@ class InboxContract:
         assert desk.items(session) == [item_of(session)]
         assert desk.item(Key(session, 1)) == item_of(session)
 
+    def test_what_was_answered_at_once_never_waits(
+        self, server: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """It is delivered as what it is: over, with its answer."""
+        answer = Answer("HTTP/1.1 200 OK", "rule", AT)
+        for number, state in enumerate((ExchangeState.ANSWERED, ExchangeState.CANCELLED), 1):
+            kept = answer if state is ExchangeState.ANSWERED else None
+            item = item_of(session, number)._replace(
+                state=state, answer=kept, draft=None, purpose=Purpose.STEP, context="{}"
+            )
+            server.deliver(item)
+            assert desk.item(item.key) == item
+        assert not desk.items(session)
+        assert not server.take_replies(session)
+        with pytest.raises(TakenError):
+            desk.send(Key(session, 1), Reply("late"))
+
     def test_every_part_of_an_exchange_arrives_as_it_was(
         self, server: Inbox, desk: Inbox, session: str
     ) -> None:

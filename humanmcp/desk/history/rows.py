@@ -104,7 +104,7 @@ class Step:
     @property
     def address(self) -> str:
         """The address of its page: a client's request leads to its exchange, others to the line."""
-        if self.in_inbox and self.kind in ("request", "prompt") and self.inwards:
+        if self.in_inbox and self.kind in ASKS and self.inwards:
             return f"/m/{self.session}/{self.number}"
         return f"/line/{self.session}/{self.seq}"
 
@@ -192,8 +192,8 @@ def step(session: str, badge: Badge, frame: Frame, role: Role = Role.SERVER) -> 
     kind, word, said = _step_words(frame, found)
     token = found.id if isinstance(found, Message) else None
     of = "" if token is None else repr(token.key)
-    if kind in _PROMPTS:
-        of = f"prompt {frame.number}"
+    if kind in _FOREIGN:
+        of = f"foreign {frame.number}"
     if isinstance(found, Message) and word == PROGRESS:
         of = repr(found.params.get("progressToken"))
     part, inwards = part_in(frame), frame.direction is Direction.IN
@@ -239,8 +239,9 @@ def _step_words(frame: Frame, found: DecodedLine | None) -> tuple[str, str, Summ
 
 # -- requests with their answers -----------------------------------------------------------------
 
-_ANSWERS: Final = ("result", "error", "decision")
-_PROMPTS: Final = ("prompt", "decision")
+ASKS: Final = ("request", "prompt", "step")
+ANSWERS: Final = ("result", "error", "decision", "step answer")
+_FOREIGN: Final = ("prompt", "decision", "step", "step answer")
 MOST_COMPARED: Final = 3000
 """The maximum number of formatted lines of a message that are compared with another."""
 
@@ -305,12 +306,12 @@ def pairs(steps: Iterable[Step]) -> list[Pair]:
     asked: dict[tuple[str, str, bool], int] = {}
     pings: dict[str, int] = {}
     for step in steps:
-        if step.kind in _ANSWERS:
+        if step.kind in ANSWERS:
             at = asked.pop((step.session, step.id, not step.inwards), None)
             if at is not None:
                 found[at] = replace(found[at], answer=step, state=answered_state(step))
                 continue
-        elif step.kind in ("request", "prompt"):
+        elif step.kind in ASKS:
             if step.word == "ping" and step.session in pings:
                 at = pings[step.session]
                 found[at] = replace(found[at], times=found[at].times + 1)
@@ -318,7 +319,7 @@ def pairs(steps: Iterable[Step]) -> list[Pair]:
                 continue
             pings |= {step.session: len(found)} if step.word == "ping" else {}
             asked[step.session, step.id, step.inwards] = len(found)
-        found.append(Pair(step, state="pending" if step.kind in ("request", "prompt") else ""))
+        found.append(Pair(step, state="pending" if step.kind in ASKS else ""))
     return _by_number(found)
 
 
@@ -331,7 +332,7 @@ def _by_number(found: list[Pair]) -> list[Pair]:
         at = None
         if step.number and one.state == "pending":
             open_ones[step.session, step.number, step.inwards] = len(rows)
-        elif step.number and step.kind in _ANSWERS:
+        elif step.number and step.kind in ANSWERS:
             at = open_ones.pop((step.session, step.number, not step.inwards), None)
         if at is None:
             rows.append(one)

@@ -19,6 +19,8 @@ from humanmcp.answering.open_exchange import OpenExchange, read_line
 from humanmcp.answering.standing import Standing, standing_of
 from humanmcp.answering.summary import line_kind, message_in
 from humanmcp.desk.history.rows import (
+    ANSWERS,
+    ASKS,
     Pair,
     Step,
     answered_state,
@@ -29,7 +31,7 @@ from humanmcp.desk.history.rows import (
 )
 from humanmcp.inbox.contract import Item, Key, Purpose
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction, Frame, is_of_prompt
+from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction, Frame, is_foreign
 from humanmcp.protocol.http.client import is_beside, part_in
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId, encoded
@@ -104,8 +106,8 @@ class OtherHalves:
 
     def request_of(self, session: str, response: Frame) -> Frame | None:
         """Return the request of a response; None if it is not found."""
-        if is_of_prompt(response):
-            return next(self._of_prompt(session, response), None)
+        if is_foreign(response):
+            return next(self._of_foreign(session, response), None)
         found = message_in(response)
         if not isinstance(found, Message) or found.id is None:
             return None
@@ -124,8 +126,8 @@ class OtherHalves:
     def outcome(self, session: str, request: Frame) -> tuple[str, Frame | None]:
         """Return the outcome of a request, and its response if there is one."""
         item = self._board.item(Key(session, request.number))
-        if is_of_prompt(request):
-            said = next(self._of_prompt(session, request), None)
+        if is_foreign(request):
+            said = next(self._of_foreign(session, request), None)
             return (ExchangeState.ANSWERED if item is None else item.state).value, said
         if item is not None and item.purpose is not Purpose.ANSWER:
             item = None  # a tap held it, so the item has no response
@@ -139,13 +141,13 @@ class OtherHalves:
             response = Frame(0, sent.at, out, encoded(sent.line), request.number, sent.by, note)
         return (ExchangeState.ANSWERED.value, response) if response is not None else (state, None)
 
-    def _of_prompt(self, session: str, frame: Frame) -> Iterator[Frame]:
-        """Yield the other line of a prompt: it is near, unless many others came between."""
+    def _of_foreign(self, session: str, frame: Frame) -> Iterator[Frame]:
+        """Yield the other line of a prompt or step: it is near, unless many came between."""
         for chunk in (frame.seq // _BLOCK, frame.seq // _BLOCK + 1, frame.seq // _BLOCK - 1):
             if chunk >= 0:
                 places = self._chunk(session, chunk).places.get(frame.number, [])
                 found = self._frames(session, [one for one in places if one != frame.seq])
-                yield from (one for one in found if is_of_prompt(one))
+                yield from (one for one in found if is_foreign(one))
 
     def _recorded(self, session: str, request: Frame) -> tuple[str, Frame | None]:
         """Search the response in the transcript, from the request to the end."""
@@ -491,7 +493,7 @@ def _fits(halves: OtherHalves, session: str, frame: Frame, found: Message, query
     if query.kind and query.kind not in _kinds(found):
         return False
     asked = found
-    if query.kind in _ANSWERS and (query.method or query.tool):
+    if query.kind in ANSWERS and (query.method or query.tool):
         request = halves.request_of(session, frame)
         asked_line = None if request is None else message_in(request)
         asked = asked_line if isinstance(asked_line, Message) else found
@@ -551,8 +553,8 @@ def paired_up(board: Board, found: Iterable[Pair]) -> list[Pair]:
 def exchange(board: Board, session: str, frame: Frame) -> list[Frame]:
     """Return a line, and with it the request that it answers or its response."""
     halves, found = OtherHalves(board, _SEARCH_FOR), message_in(frame)
-    is_prompt = is_of_prompt(frame) and frame.direction is Direction.IN
-    if is_prompt or (isinstance(found, Message) and found.kind is Kind.REQUEST):
+    is_asked = is_foreign(frame) and frame.direction is Direction.IN
+    if is_asked or (isinstance(found, Message) and found.kind is Kind.REQUEST):
         other = halves.outcome(session, frame)[1]
         return [frame] if other is None else [frame, other]
     other = halves.request_of(session, frame)
@@ -606,13 +608,17 @@ def _completed(board: Board, halves: OtherHalves, pair: Pair) -> Pair:
     step = pair.step
     item = board.item(Key(step.session, step.number))
     view = board.session(step.session)
-    if pair.answer is None and step.times == 1 and step.kind in (*_ASKS, *_ANSWERS):
+    if pair.answer is None and step.times == 1 and step.kind in (*ASKS, *ANSWERS):
         pair = _with_other_half(board, halves, view, pair)
     pair = replace(pair, step=replace(pair.step, in_inbox=item is not None))
-    if item is None or pair.step.kind not in _ASKS or pair.state in ("", "error"):
+    if item is None or pair.step.kind not in ASKS or pair.state in ("", "error"):
         return pair
     standing = standing_of(item, view.facts.life)
-    fits = item.purpose is Purpose.PROMPT or pair.answer is None or standing in _AFTER_ANSWER
+    fits = (
+        item.purpose in (Purpose.PROMPT, Purpose.STEP)
+        or pair.answer is None
+        or standing in _AFTER_ANSWER
+    )
     return replace(pair, state=standing.value) if fits else pair
 
 
@@ -624,7 +630,7 @@ def _with_other_half(board: Board, halves: OtherHalves, view: SessionView, pair:
     frame = next(iter(board.inbox.last_frames_before(step.session, step.seq + 1, 1)), None)
     if frame is None or frame.seq != step.seq:
         return pair
-    if step.kind in _ASKS:
+    if step.kind in ASKS:
         state, response = halves.outcome(step.session, frame)
         if response is None:
             return replace(pair, state=state)
@@ -636,8 +642,6 @@ def _with_other_half(board: Board, halves: OtherHalves, view: SessionView, pair:
     )
 
 
-_ASKS: Final = ("request", "prompt")
-_ANSWERS: Final = ("result", "error", "decision")
 """The kinds of lines that are searched by the method and tool of their request."""
 
 

@@ -288,7 +288,8 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
         action = service.action_of(opened, task)
         diagnostics = service.judge(opened, draft.text, draft.form, action).diagnostics
     desk.board.show(key)
-    raw = item.line[:RAW] if item.held.unread else _laid_out(item.line[:RAW])
+    is_text = bool(item.held.unread) or opened.step is not None
+    raw = item.line[:RAW] if is_text else _laid_out(item.line[:RAW])
     standing = _standing(desk, opened, options.shown)
     talk = nodes.conversation_of(outlined)
     ours = opened.facts.role.traits.serves
@@ -340,7 +341,9 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
                 for one in answers
             ],
         )
+    step = opened.step
     return {
+        "step": None if step is None else {"template": step.template, **step.view(item)},
         "approval": approval_view(opened, whole=options.whole),
         "why": _why(options.why),
         "item": item,
@@ -373,7 +376,7 @@ def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
         "card": opened.card(),
         "batch": isinstance(opened.message, Batch),
         "design": design,
-        "answerable": answerable,
+        "answerable": answerable and step is None,
         "decidable": answerable or opened.prompt is not None,
         "steps": rows.draw(
             search.conversation(desk.board, key.session),

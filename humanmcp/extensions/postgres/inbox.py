@@ -49,9 +49,9 @@ _NOW: Final = "changed = pg_current_xact_id()"
 
 _DELIVER: Final = """
 WITH new AS (
-    INSERT INTO humanmcp.exchanges (session, number, request, wait, problems, owner)
+    INSERT INTO humanmcp.exchanges (session, number, request, wait, problems, owner, state, ending)
     VALUES (%(session)s, %(number)s, humanmcp.keep(%(session)s, %(number)s, %(request)s),
-            %(wait)s, %(problems)s, %(owner)s)
+            %(wait)s, %(problems)s, %(owner)s, %(state)s, %(ending)s)
     RETURNING session, number)
 INSERT INTO humanmcp.drafts (session, number, place, saved, record)
 SELECT session, number, 0, 0, %(draft)s::text FROM new WHERE %(draft)s::text IS NOT NULL"""
@@ -133,6 +133,8 @@ class ExchangeRows(SessionRows):
         if item.key.number < 1:
             raise ValueError(item.key)
         self._owned(item.key.session)
+        is_over = item.state is not ExchangeState.PENDING
+        ending = records.close_record(item.state, item.answer, item.reason) if is_over else None
         try:
             self._db.run(
                 _DELIVER,
@@ -143,6 +145,8 @@ class ExchangeRows(SessionRows):
                 if item.diagnostics
                 else None,
                 draft=None if item.draft is None else text_of(item.draft),
+                state=item.state.value,
+                ending=None if ending is None else text_of(ending),
                 owner=self._db.follower.lease if item.purpose is Purpose.PROMPT else None,
             )
         except self._db.integrity_error as error:

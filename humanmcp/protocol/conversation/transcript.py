@@ -68,6 +68,21 @@ PROMPT: Final = "prompt"
 wrote it, and the answer as it was printed. The host and the event follow."""
 
 
+STEP: Final = "step"
+"""The beginning of the note of a line that is no message of MCP, but a step of a kind that an
+extension brings. The kind and the name of the step follow, and what was wrong on purpose."""
+
+
+def is_of_step(frame: Frame) -> bool:
+    """Return True for a step of an extension's kind, and for the answer to one."""
+    return frame.note.startswith(f"{STEP} ")
+
+
+def is_foreign(frame: Frame) -> bool:
+    """Return True for a line that is no message of MCP: a prompt, a step, or an answer to one."""
+    return is_of_prompt(frame) or is_of_step(frame)
+
+
 def is_of_prompt(frame: Frame) -> bool:
     """Return True for a prompt of an agent, and for the answer to one."""
     return frame.note.startswith(f"{PROMPT} ")

@@ -230,6 +230,8 @@ class TextForm(enum.StrEnum):
     """The same with `"isError": true`: the model reads why the tool failed."""
     DECISION = "decision"
     """What was decided about an agent's prompt (`protocol/conversation/prompts.py`)."""
+    STEP = "step"
+    """The whole answer to a step, in the form of its kind (`answering/steps.py`)."""
 
 
 class Verdict(NamedTuple):

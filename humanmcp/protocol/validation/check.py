@@ -97,7 +97,7 @@ def check(
 
     Never raises, whatever the text. A decision is no answer to a request: it is read as a message.
     """
-    form = TextForm.MESSAGE if form is TextForm.DECISION else form
+    form = TextForm.MESSAGE if form in (TextForm.DECISION, TextForm.STEP) else form
     if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
         return _check_plain(exchange, text, form, negotiated)
     reading = read_json(text)

@@ -15,7 +15,7 @@ from humanmcp.protocol.conversation.state import (
     ObservedMessage,
     StrayCause,
 )
-from humanmcp.protocol.conversation.transcript import Direction, Perspective, is_of_prompt
+from humanmcp.protocol.conversation.transcript import Direction, Perspective, is_foreign
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Severity, unreadable
 from humanmcp.protocol.json import jsonrpc
@@ -470,9 +470,9 @@ class RecordingJudge:
     def feed(self, number: int, frame: Frame) -> Iterator[Judged]:
         """Check what the client saw because of the next frame; `number` is that of its line.
 
-        An agent's prompt and the answer to it are no messages of MCP.
+        An agent's prompt, a step of another kind and the answers to them are no messages of MCP.
         """
-        if is_of_prompt(frame):
+        if is_foreign(frame):
             return
         self._lines[frame.seq] = number
         for seen in self._view.feed(frame):

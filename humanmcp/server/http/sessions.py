@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
     from typing import Self, TypeAlias
 
+    from humanmcp.http.front import Endpoint
     from humanmcp.http.responses import OutEvent, Stream
     from humanmcp.inbox.contract import ServerInbox
     from humanmcp.protocol.http.inbound import HttpAddress, Posted
@@ -463,8 +464,11 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     ready: Callable[[], object],
     *,
     limits: HttpLimits = LARGEST,
+    endpoints: Sequence[Endpoint] = (),
 ) -> None:
     """Serve until told to stop. `make` makes the session of a connection.
+
+    `endpoints` answer what else comes to the address.
 
     It goes on with what the process before this one left of its sessions at the port in `inbox`.
     """
@@ -476,7 +480,8 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     async def run() -> None:
         sessions = HttpSessions(make, attendant, inbox, address.at, most=limits.sessions)
         await sessions.go_on(inbox.orphaned_sessions(address.at))
-        server = front_server(sessions, address, ready, most=limits.connections)
+        around = [one.begin(attendant) for one in endpoints]
+        server = front_server(sessions, address, ready, most=limits.connections, around=around)
         await server.serve([listening])
 
     try:
