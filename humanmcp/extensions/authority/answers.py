@@ -1,0 +1,428 @@
+"""The right answer to each step, by the rules of MCP's authorization and of the RFCs it names.
+
+https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
+
+from humanmcp.extensions.authority.grants import (
+    CODE_LIVES,
+    TOKEN_LIVES,
+    IssuedCode,
+    RegisteredClient,
+    challenge_of,
+    digest,
+)
+from humanmcp.extensions.authority.steps import Step, WebRequest, WebResponse, named
+from humanmcp.locales import say
+from humanmcp.protocol.http.outbound import PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.extensions.authority.grants import Grants
+
+SECTION: Final = "oauth"
+SCOPE: Final = "mcp"
+"""The scope that a client is asked to request. Nothing here depends on it."""
+METHODS: Final = ("none", "client_secret_post", "client_secret_basic")
+_CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+_LONGEST_NAME: Final = 200
+_MOST_REDIRECTS: Final = 20
+_LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+_RUNS: Final = frozenset({"javascript", "data", "vbscript", "file", "about", "blob", "ftp", "ws"})
+"""Schemes that no redirect may have: a browser would run them, or show a file."""
+SERVER_NAMES: Final = ("oauth-authorization-server", "openid-configuration")
+
+
+class Place(NamedTuple):
+    """Where everything is. `origin` is what clients see, such as `http://127.0.0.1:8080`."""
+
+    origin: str
+    path: str = "/as"
+    """The path of the issuer."""
+
+    @property
+    def issuer(self) -> str:
+        return f"{self.origin}{self.path}"
+
+    @property
+    def resource(self) -> str:
+        return f"{self.origin}{PATH}"
+
+    @property
+    def resource_metadata(self) -> str:
+        """RFC 9728, 3.1: inserted between the host and the path."""
+        return f"{self.origin}/.well-known/oauth-protected-resource{PATH}"
+
+    def step_at(self, method: str, path: str) -> Step | None:
+        """Return the step that is asked for at a path; None for a path that nobody names."""
+        own = path.removeprefix(self.path)
+        if path.startswith("/.well-known/"):
+            name, _, rest = path.removeprefix("/.well-known/").partition("/")
+            if name == "oauth-protected-resource":
+                return Step.RESOURCE if f"/{rest}" in (PATH, "/") else Step.ELSEWHERE
+            is_ours = name in SERVER_NAMES and f"/{rest}" == self.path
+            return Step.SERVER if is_ours else Step.ELSEWHERE
+        if own == f"/.well-known/{SERVER_NAMES[1]}" and path != own:
+            return Step.SERVER
+        asked = {"/register": Step.REGISTER, "/authorize": Step.AUTHORIZE, "/token": Step.TOKEN}
+        if own not in asked:
+            return None
+        if path == own or method != ("GET" if own == "/authorize" else "POST"):
+            return Step.ELSEWHERE
+        return asked[own]
+
+
+class Consent(NamedTuple):
+    """What a person is asked to consent to. `state` is the client's, None without one."""
+
+    client: RegisteredClient
+    redirect_uri: str
+    challenge: str
+    scope: str
+    state: str | None
+    names_redirect: bool
+
+    def code(self, place: Place, now: float) -> IssuedCode:
+        """Return what a code of this consent is good for."""
+        return IssuedCode(
+            place.issuer,
+            self.client.id,
+            self.redirect_uri,
+            self.challenge,
+            place.resource,
+            self.scope,
+            now + CODE_LIVES,
+            self.names_redirect,
+        )
+
+
+class Prepared(NamedTuple):
+    """A right answer. `values` are its secrets, by name; `client` is the name of who asks."""
+
+    step: Step
+    right: WebResponse
+    values: Mapping[str, str] = {}
+    client: str = ""
+    why: str = ""
+    """The code of what is wrong with the request, "" for nothing."""
+    consent: Consent | None = None
+    ready: Mapping[str, str] = {}
+    """Other answers that a person may give, by name."""
+
+
+def challenge(place: Place, *, error: str = "", scope: str = "", status: int = 401) -> WebResponse:
+    """Ask for a token. RFC 6750, 3: without `error` where no token came."""
+    parts = [f'error="{error}"'] if error else []
+    parts += [f'resource_metadata="{place.resource_metadata}"']
+    parts += [f'scope="{scope}"'] if scope else []
+    header = f"Bearer {', '.join(parts)}"
+    return WebResponse.of_json(status, {"error": error or "invalid_token"}, www_authenticate=header)
+
+
+def resource_metadata(place: Place) -> WebResponse:
+    return WebResponse.of_json(
+        200,
+        {
+            "resource": place.resource,
+            "authorization_servers": [place.issuer],
+            "scopes_supported": [SCOPE],
+            "bearer_methods_supported": ["header"],
+        },
+    )
+
+
+def server_metadata(place: Place) -> WebResponse:
+    return WebResponse.of_json(
+        200,
+        {
+            "issuer": place.issuer,
+            "authorization_endpoint": f"{place.issuer}/authorize",
+            "token_endpoint": f"{place.issuer}/token",
+            "registration_endpoint": f"{place.issuer}/register",
+            "scopes_supported": [SCOPE],
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "token_endpoint_auth_methods_supported": list(METHODS),
+            "code_challenge_methods_supported": ["S256"],
+            "authorization_response_iss_parameter_supported": True,
+        },
+    )
+
+
+def oauth_error(error: str, description: str, status: int = 400, **headers: str) -> WebResponse:
+    members = {"error": error, "error_description": description}
+    return WebResponse.of_json(status, members, cache_control="no-store", **headers)
+
+
+# -- registration ---------------------------------------------------------------------------------
+
+
+def register(place: Place, grants: Grants, request: WebRequest) -> Prepared:
+    """Register a client (RFC 7591)."""
+    asked = request.members
+    name = asked.get("client_name")
+    name = name[:_LONGEST_NAME] if isinstance(name, str) else ""
+    uris = asked.get("redirect_uris")
+    wrong = uris_refused(uris)
+    if wrong or not isinstance(uris, list):
+        error = oauth_error("invalid_redirect_uri", wrong)
+        return Prepared(Step.REGISTER, error, client=name, why="redirect refused")
+    method = asked.get("token_endpoint_auth_method", "client_secret_basic")
+    if method not in METHODS:
+        error = oauth_error("invalid_client_metadata", "unknown token_endpoint_auth_method")
+        return Prepared(Step.REGISTER, error, client=name, why="method refused")
+    client, secret = grants.register(place.issuer, name, uris, method)
+    kept: dict[str, Any] = {key: asked[key] for key in _ECHOED if key in asked}
+    members: dict[str, Any] = {
+        "client_id": client.id,
+        **({"client_secret": named("client_secret")} if secret else {}),
+        **({"client_secret_expires_at": 0} if secret else {}),
+        **kept,
+        "redirect_uris": uris,
+        "token_endpoint_auth_method": method,
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+    }
+    right = WebResponse.of_json(201, members, cache_control="no-store")
+    return Prepared(Step.REGISTER, right, {"client_secret": secret}, name)
+
+
+_ECHOED: Final = ("client_name", "client_uri", "logo_uri", "scope", "application_type", "contacts")
+
+
+def uris_refused(uris: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return why redirect URIs cannot be registered, "" if they can.
+
+    OAuth 2.1, 2.3.1: absolute, without a fragment; plain http on the loopback interface alone.
+    """
+    if not isinstance(uris, list) or not 0 < len(uris) <= _MOST_REDIRECTS:
+        return "redirect_uris must be a list of one to twenty URIs"
+    for uri in uris:
+        parts = _split(uri)
+        if parts is None or not parts.scheme or parts.fragment or "#" in uri:
+            return "a redirect URI must be absolute, without a fragment"
+        if parts.scheme in _RUNS or (parts.scheme in ("http", "https") and not parts.hostname):
+            return "a redirect URI has a scheme or host that is not allowed"
+        if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+            return "a redirect URI with http must be on the loopback interface"
+    return ""
+
+
+def _split(uri: Any) -> SplitResult | None:  # noqa: ANN401 - any JSON value
+    if not isinstance(uri, str) or not uri.isascii() or len(uri) > 2_000:
+        return None
+    if re.search(r'[\s\x00-\x1f\x7f\\"<>{}]', uri):
+        return None
+    try:
+        parts = urlsplit(uri)
+        _ = parts.port
+    except ValueError:
+        return None
+    return None if parts.username is not None or parts.password is not None else parts
+
+
+def _is_loopback(uri: str) -> bool:
+    parts = _split(uri)
+    return parts is not None and parts.scheme == "http" and parts.hostname in _LOOPBACK
+
+
+def redirect_fits(asked: str, registered: str) -> bool:
+    """Return True if a redirect URI is the registered one.
+
+    RFC 8252, 7.3: of a loopback one the port may differ.
+    """
+    if asked == registered:
+        return True
+    one, other = _split(asked), _split(registered)
+    if one is None or other is None or one.fragment or "#" in asked:
+        return False
+    same = (one.hostname, one.path, one.query) == (other.hostname, other.path, other.query)
+    return _is_loopback(asked) and _is_loopback(registered) and same
+
+
+# -- authorization --------------------------------------------------------------------------------
+
+_ONCE: Final = ("client_id", "redirect_uri", "response_type", "scope", "state", "code_challenge")
+
+
+def authorize(place: Place, grants: Grants, request: WebRequest) -> Prepared:
+    """Read an authorization request: what a person may consent to, or why nobody may.
+
+    RFC 6749, 4.1.2.1: where the client or its redirect URI is wrong, the server "MUST NOT
+    automatically redirect the user-agent to the invalid redirection URI".
+    """
+    asked = dict(request.parameters)
+    twice = [name for name, count in Counter(n for n, _ in request.parameters).items() if count > 1]
+    client = grants.client(place.issuer, asked.get("client_id", ""))
+    if client is None or {"client_id", "redirect_uri"} & {*twice}:
+        return _stranger("client unknown", "")
+    uris, name = client.redirect_uris, client.name
+    uri = asked.get("redirect_uri") or (uris[0] if len(uris) == 1 else "")
+    if not any(redirect_fits(uri, one) for one in uris):
+        return _stranger("redirect unknown", name)
+    state = asked.get("state")
+    fields = (uri, asked.get("code_challenge", ""), asked.get("scope") or SCOPE, state)
+    consent = Consent(client, *fields, names_redirect="redirect_uri" in asked)
+    why, error = _refused(place, asked, twice)
+    if error and not _is_loopback(uri):
+        # RFC 9700, 4.11.2: else anybody could register, and send a browser wherever they like
+        return _stranger("refused", name)
+    if error:
+        right = redirect(place, consent, error=error, error_description=why)
+        return Prepared(Step.AUTHORIZE, right, _values(consent), name, why=f"refused {error}")
+    allow, deny = (
+        redirect(place, consent, code=named("code")),
+        redirect(place, consent, error="access_denied", error_description="The person said no."),
+    )
+    ready = {"allow": allow.text, "deny": deny.text}
+    return Prepared(Step.AUTHORIZE, allow, _values(consent), name, consent=consent, ready=ready)
+
+
+def _values(consent: Consent) -> dict[str, str]:
+    return {} if consent.state is None else {"state": consent.state}
+
+
+def _stranger(why: str, name: str) -> Prepared:
+    headers = (("content-type", "text/plain; charset=utf-8"), ("cache-control", "no-store"))
+    page = WebResponse(400, headers, say(SECTION, f"browser {why}"))
+    return Prepared(Step.AUTHORIZE, page, client=name, why=why)
+
+
+def _refused(place: Place, asked: Mapping[str, str], twice: list[str]) -> tuple[str, str]:
+    """Return why a request cannot be granted, and its code of RFC 6749; "" for both."""
+    kind, method = asked.get("response_type"), asked.get("code_challenge_method")
+    is_other = asked.get("resource", place.resource) != place.resource or "resource" in twice
+    is_plain = asked.get("response_mode", "query") == "query" and not {"request"} & {*asked}
+    found = (
+        (bool({*twice} & {*_ONCE}), "a parameter came twice", "invalid_request"),
+        (kind != "code", "response_type must be code", "unsupported_response_type"),
+        (method != "S256", "code_challenge_method must be S256", "invalid_request"),
+        (
+            _CHALLENGE.fullmatch(asked.get("code_challenge", "")) is None,
+            "code_challenge must be 43 characters of base64url",
+            "invalid_request",
+        ),
+        (is_other, "the resource is another one", "invalid_target"),
+        (not is_plain, "only response_mode=query is known", "invalid_request"),
+        (asked.get("prompt") == "none", "a person must be asked", "consent_required"),
+    )
+    return next(((why, error) for is_so, why, error in found if is_so), ("", ""))
+
+
+def redirect(place: Place, consent: Consent, **said: str) -> WebResponse:
+    """Send the browser back to the client. RFC 9207: with the issuer."""
+    pairs = {**said, **({} if consent.state is None else {"state": named("state")})}
+    query = urlencode({**pairs, "iss": place.issuer}, safe="{}:/", quote_via=quote)
+    join = "&" if "?" in consent.redirect_uri else "?"
+    headers = (("location", f"{consent.redirect_uri}{join}{query}"), ("cache-control", "no-store"))
+    return WebResponse(302, headers)
+
+
+# -- tokens ---------------------------------------------------------------------------------------
+
+
+def token(place: Place, grants: Grants, request: WebRequest, now: float) -> Prepared:
+    """Exchange a code, or a refresh token."""
+    form = dict(request.form)
+    if len(form) != len(request.form):
+        return _no("invalid_request", "a parameter came twice")
+    client = _authenticated(place, grants, request, form)
+    if client is None:
+        basic = request.header("authorization")
+        more = {"www_authenticate": 'Basic realm="humanmcp"'} if basic else {}
+        error = oauth_error("invalid_client", "the client is unknown", 401, **more)
+        return Prepared(Step.TOKEN, error, why="token invalid_client")
+    if form.get("resource", place.resource) != place.resource:
+        return _no("invalid_target", "the resource is another one", client)
+    match form.get("grant_type"):
+        case "authorization_code":
+            return _by_code(place, grants, form, client, now)
+        case "refresh_token":
+            return _by_refresh(place, grants, form, client, now)
+        case _:
+            return _no("unsupported_grant_type", "authorization_code or refresh_token", client)
+
+
+def _no(error: str, why: str, client: RegisteredClient | None = None) -> Prepared:
+    name = "" if client is None else client.name
+    return Prepared(Step.TOKEN, oauth_error(error, why), client=name, why=f"token {error}")
+
+
+def _authenticated(
+    place: Place, grants: Grants, request: WebRequest, form: Mapping[str, str]
+) -> RegisteredClient | None:
+    """Return the client that asks, as it registered; None for a stranger."""
+    name, secret, method = form.get("client_id", ""), form.get("client_secret", ""), "none"
+    scheme, _, encoded = request.header("authorization").partition(" ")
+    if scheme.lower() == "basic":
+        method = "client_secret_basic"
+        try:
+            pair = base64.b64decode(encoded.strip(), validate=True).decode()
+        except (binascii.Error, ValueError):
+            return None
+        name, _, secret = (unquote(part) for part in pair.partition(":"))
+    elif secret:
+        method = "client_secret_post"
+    client = grants.client(place.issuer, name)
+    if client is None or (client.method == "none") is not (method == "none"):
+        return None
+    if client.secret and not hmac.compare_digest(client.secret, digest(secret)):
+        return None
+    return client
+
+
+def _by_code(
+    place: Place, grants: Grants, form: Mapping[str, str], client: RegisteredClient, now: float
+) -> Prepared:
+    code = grants.exchange(form.get("code", ""), place.issuer, client.id, now)
+    if code is None:
+        return _no("invalid_grant", "the code is unknown, used or too old", client)
+    if form.get("redirect_uri", "" if code.names_redirect else code.redirect_uri) != (
+        code.redirect_uri
+    ):
+        return _no("invalid_grant", "the redirect_uri is another one", client)
+    verifier = form.get("code_verifier", "")
+    if not hmac.compare_digest(challenge_of(verifier), code.challenge):
+        return _no("invalid_grant", "the code_verifier does not fit", client)
+    _, access, refresh = grants.grant(code, now)
+    return _tokens(client, code.scope, access, refresh)
+
+
+def _by_refresh(
+    place: Place, grants: Grants, form: Mapping[str, str], client: RegisteredClient, now: float
+) -> Prepared:
+    given = grants.refresh(form.get("refresh_token", ""), place.issuer, client.id, now)
+    if given is None:
+        return _no("invalid_grant", "the refresh_token is unknown or was used", client)
+    found, access, refresh = given
+    return _tokens(client, found.scope, access, refresh)
+
+
+def _tokens(client: RegisteredClient, scope: str, access: str, refresh: str) -> Prepared:
+    members = {
+        "access_token": named("access_token"),
+        "token_type": "Bearer",
+        "expires_in": int(TOKEN_LIVES),
+        "refresh_token": named("refresh_token"),
+        "scope": scope,
+    }
+    right = WebResponse.of_json(200, members, cache_control="no-store", pragma="no-cache")
+    values = {"access_token": access, "refresh_token": refresh}
+    return Prepared(Step.TOKEN, right, values, client.name)
+
+
+def elsewhere() -> Prepared:
+    """Answer at an address at which nothing is: a default of 2025-03-26, or a guessed one."""
+    right = oauth_error("not_found", "Nothing is here. The metadata name the endpoints.", 404)
+    return Prepared(Step.ELSEWHERE, right, why="elsewhere")

@@ -1,0 +1,84 @@
+"""The page that a browser shows while a person decides: who asks, for what, and where it leads.
+
+It is for any browser of this computer, and decides nothing: a client could load it, too. Its form
+can only refuse. The page goes on by itself: it loads an address that answers once somebody decided.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from humanmcp.extensions.authority.answers import SECTION
+from humanmcp.locales import say, spoken_language
+from humanmcp.protocol.json.visible import one_line
+
+if TYPE_CHECKING:
+    from humanmcp.extensions.authority.session import Ticket
+
+_FRAMES: Final = "base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+HEADERS: Final = (
+    ("content-type", "text/html; charset=utf-8"),
+    ("cache-control", "no-store"),
+    ("content-security-policy", f"default-src 'none'; style-src 'unsafe-inline'; {_FRAMES}"),
+    ("referrer-policy", "same-origin"),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+)
+_STYLE: Final = (
+    "body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem;"
+    "color-scheme:light dark}dt{font-weight:600}dd{margin:0 0 .8rem;overflow-wrap:anywhere}"
+    "button{font:inherit;padding:.4rem 1rem}"
+)
+
+
+def _page(title: str, *parts: str, goes_to: str = "") -> bytes:
+    refresh = f'<meta http-equiv="refresh" content="0;url={goes_to}">' if goes_to else ""
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width">{refresh}'
+    language = spoken_language()
+    text = (
+        f'<!doctype html><html lang="{language}"><head>{head}<title>{html.escape(title)}</title>'
+        f"<style>{_STYLE}</style></head><body><main><h1>{html.escape(title)}</h1>"
+        f"{''.join(parts)}</main></body></html>"
+    )
+    return text.encode("utf-8", "replace")
+
+
+def host_of(uri: str) -> str:
+    """Return where a redirect leads: its host, or its scheme where it has no host."""
+    parts = urlsplit(uri)
+    return parts.hostname or f"{parts.scheme}:"
+
+
+def waiting_page(ticket: Ticket, path: str) -> bytes:
+    """Return the page of a consent that waits; `path` is where it is decided."""
+    shown = (
+        ("client", ticket.client or say(SECTION, "no name")),
+        ("host", host_of(ticket.redirect_uri)),
+        ("redirect", ticket.redirect_uri),
+        ("scope", ticket.scope),
+        ("resource", ticket.resource),
+    )
+    rows = "".join(
+        f"<dt>{html.escape(say(SECTION, f'shown {name}'))}</dt>"
+        f"<dd>{html.escape(one_line(value, 300))}</dd>"
+        for name, value in shown
+    )
+    form = (
+        f'<form method="post" action="{path}"><input type="hidden" name="form" '
+        f'value="{ticket.form}"><button name="act" value="deny">'
+        f"{html.escape(say(SECTION, 'refuse consent'))}</button></form>"
+    )
+    words = "".join(f"<p>{html.escape(say(SECTION, one))}</p>" for one in ("decides", "allow here"))
+    return _page(say(SECTION, "consent title"), words, f"<dl>{rows}</dl>", form, goes_to=path)
+
+
+def over_page() -> bytes:
+    """Return the page of a consent that is over, or was never asked for."""
+    return _page(say(SECTION, "over title"), f"<p>{html.escape(say(SECTION, 'over'))}</p>")
+
+
+def again_page(path: str) -> bytes:
+    """Return the page that a browser waits at after it refused, or for a long time."""
+    return _page(say(SECTION, "consent title"), goes_to=path)

@@ -1,0 +1,136 @@
+"""A step of signing in, as the front ends read it: its card, its check, its ready answers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl
+
+from humanmcp.extensions.authority import check
+from humanmcp.extensions.authority.consent import host_of
+from humanmcp.extensions.authority.mistakes import mistakes
+from humanmcp.extensions.authority.musts import in_use, of_step
+from humanmcp.extensions.authority.steps import Step, WebRequest, named, read_response
+from humanmcp.locales import describe, find_sentence, say
+from humanmcp.locales.explain import Card
+from humanmcp.protocol.json.visible import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from humanmcp.inbox.contract import Item
+    from humanmcp.protocol.diagnostics.model import Verdict
+
+SECTION: Final = check.SECTION
+_HELD: Final = frozenset({Step.RESOURCE, Step.SERVER, Step.REGISTER, Step.TOKEN, Step.CHALLENGE})
+"""The steps of which clients were seen to give up: all but the one in the browser."""
+
+
+def facts_of(item: Item) -> dict[str, Any]:
+    """Return what the process says of a step; nothing of one that cannot be read."""
+    try:
+        found = json.loads(item.context)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) and found.get("step") in {*Step} else {}
+
+
+def request_in(text: str) -> WebRequest:
+    """Read a request as it is written in the inbox."""
+    head, _, body = text.partition("\n\n")
+    first, *lines = head.split("\n")
+    method, target, _ = [*first.split(" ", 2), "", ""][:3]
+    path, _, query = target.partition("?")
+    pairs = (line.partition(": ") for line in lines)
+    return WebRequest(method, path, query, tuple((one, value) for one, _, value in pairs), body)
+
+
+def parameters_of(request: WebRequest) -> Iterator[tuple[str, str, str]]:
+    """Yield name, value and meaning of what a request carries."""
+    header = request.header("authorization")
+    found: list[tuple[str, object]] = [("authorization", header)] if header else []
+    found += parse_qsl(request.query, keep_blank_values=True)
+    found += request.members.items() or request.form
+    for name, value in found:
+        meaning = find_sentence(SECTION, f"parameter {name}") or ""
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        kept = f" ({say(SECTION, 'kept back')})" if shown.endswith(named(name)) else ""
+        yield one_line(name, 60), one_line(shown, 300) + kept, meaning
+
+
+class OAuthSteps:
+    """Reads the steps: a `StepKind`."""
+
+    template = "authority/step.html"
+
+    def card(self, item: Item) -> Card:
+        facts = facts_of(item)
+        name = facts.get("step", Step.ELSEWHERE)
+        rules = of_step(Step(name), item.protocol_version)
+        why = str(facts.get("why", ""))
+        words = [say(SECTION, f"what {name}")]
+        words += [find_sentence(SECTION, f"why {why}") or ""] if why else []
+        silence = "silence held" if name in _HELD else "silence"
+        return Card(
+            item.method,
+            say(SECTION, f"title {name}"),
+            " ".join(filter(None, words)),
+            say(SECTION, "sender", client=one_line(facts.get("client", ""), 60) or "?"),
+            say(SECTION, silence),
+            "",
+            rules[0].address(in_use(item.protocol_version)) if rules else "",
+        )
+
+    def judge(self, item: Item, text: str) -> Verdict:
+        facts = facts_of(item) or {"step": Step.ELSEWHERE}
+        return check.judge(facts, text)
+
+    def ready(self, item: Item) -> Mapping[str, str]:
+        found = facts_of(item).get("ready", {})
+        return {str(name): str(text) for name, text in found.items()}
+
+    def view(self, item: Item) -> Mapping[str, Any]:
+        facts, version = facts_of(item), in_use(item.protocol_version)
+        draft = item.draft.text if item.draft and item.draft.touched else facts.get("right", "")
+        ready = [*self.ready(item)]
+        touched = item.draft is not None and item.draft.touched
+        problems = self.judge(item, draft).diagnostics if touched else ()
+        return {
+            "consent": bool(facts.get("consent")),
+            "host": host_of(facts.get("redirect", "")) if facts.get("redirect") else "",
+            "client": one_line(facts.get("client", ""), 200),
+            "redirect": facts.get("redirect", ""),
+            "scope": facts.get("scope", ""),
+            "resource": facts.get("resource", ""),
+            "parameters": [*parameters_of(request_in(item.line))],
+            "musts": [
+                (
+                    say(SECTION, f"who {one.who}"),
+                    one.plain,
+                    one.address(version),
+                )
+                for one in of_step(Step(facts.get("step", "elsewhere")), version)
+            ],
+            "version": version,
+            "draft": draft,
+            "problems": [(one.severity.value, describe(one), one.page) for one in problems],
+            "mistakes": [
+                (name, say("oauth mistake", name)) for name in ready if name in mistakes()
+            ],
+        }
+
+    def gist(self, name: str, text: str, *, inwards: bool) -> tuple[str, str]:
+        step = name.partition(" ")[0]
+        title = find_sentence(SECTION, f"title {step}") or step
+        if inwards:
+            return title, text.partition("\n")[0].removesuffix(" HTTP/1.1")
+        answer, _ = read_response(text)
+        if answer is None:
+            return "", text.partition("\n")[0]
+        said = answer.header("location") or answer.header("www-authenticate")
+        members: AbstractSet[str] = answer.members.keys()
+        return "", f"{answer.status} {said or answer.members.get('error') or ', '.join(members)}"
+
+
+KIND: Final = OAuthSteps()

@@ -1,0 +1,240 @@
+"""The ASGI layer of an authority: which request is a step, and who may pass to MCP."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from urllib.parse import parse_qs
+
+from humanmcp.extensions.authority import consent
+from humanmcp.extensions.authority.answers import Place
+from humanmcp.extensions.authority.session import Outgoing, Ticket
+from humanmcp.extensions.authority.steps import Step, WebRequest, WebResponse
+from humanmcp.http.bodies import Bodies
+from humanmcp.http.front import headers_of, read_body, two_lengths
+from humanmcp.http.listening import WRITTEN
+from humanmcp.http.responses import HttpResponse
+from humanmcp.protocol.http import inbound
+from humanmcp.protocol.http.outbound import PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from humanmcp.extensions.authority.session import AuthoritySession
+    from humanmcp.protocol.http.http_headers import Headers
+    from humanmcp.protocol.http.inbound import HttpAddress
+
+Heard = TypeVar("Heard")
+
+LARGEST: Final = 64 * 1024
+"""Bytes of a registration or of a form."""
+WAITS: Final = 20.0
+"""Seconds for which a browser waits for a decision before it asks again."""
+_CONSENT: Final = "/consent/"
+
+
+class AuthorityLayer:
+    """Answers what is not MCP's at an address, and lets MCP in with a token alone."""
+
+    def __init__(self, app: ASGIApp, session: AuthoritySession, address: HttpAddress) -> None:
+        self._app = app
+        self._session = session
+        self._address = address
+        self._bodies = Bodies(LARGEST)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or hand it on."""
+        headers, path = headers_of(scope), str(scope["path"])
+        refusal = inbound.refusal_of(path, headers, self._address)
+        if refusal not in (None, inbound.ELSEWHERE) or two_lengths(headers):
+            await self._app(scope, receive, send)
+            return
+        place, page = self._place(headers), inbound.for_page(headers, self._address)
+        response = HttpResponse(receive, send, page)
+        asked = inbound.preflight(scope["method"], headers) if page else ()
+        step = Step.CHALLENGE if refusal is None else place.step_at(scope["method"], path)
+        ticket = path.removeprefix(place.path + _CONSENT)
+        if asked and (refusal is None or step is not None):
+            await response.whole(200, more=asked)
+        elif step is Step.CHALLENGE:
+            await self._enter(scope, headers, place, response)
+        elif step is not None:
+            await self._step(scope, headers, place, response, step)
+        elif ticket != path and "/" not in ticket:
+            await self._consent(scope, headers, response, ticket, path)
+        else:
+            await self._app(scope, receive, send)
+
+    def _place(self, headers: Headers) -> Place:
+        """Return the addresses as this client knows them."""
+        host = (headers.get("host") or "").lower()
+        outside = [one for one in self._address.outside if one.partition("://")[2] == host]
+        if outside:
+            return Place(outside[0])
+        if host in self._address.authorities:
+            return Place(f"http://{host}")
+        return Place(self._address.url.removesuffix(PATH))
+
+    # -- MCP --------------------------------------------------------------------------------------
+
+    async def _enter(
+        self, scope: Scope, headers: Headers, place: Place, response: HttpResponse
+    ) -> None:
+        """Let a request with a token in: without the token, with the name of its grant."""
+        grant, error, wanted = self._session.grant_of(inbound.bearer(headers), place)
+        if grant is None:
+            request = _request(scope, headers, b"")
+            await self._answer(request, Step.CHALLENGE, place, response, error, wanted)
+            return
+        kept = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
+        named = (b"authorization", f"Bearer {grant.id}".encode())
+        await self._app({**scope, "headers": [*kept, named]}, response.receive, response.send)
+
+    # -- the steps --------------------------------------------------------------------------------
+
+    async def _step(
+        self, scope: Scope, headers: Headers, place: Place, response: HttpResponse, step: Step
+    ) -> None:
+        body = await read_body(self._bodies, scope, response.receive)
+        if isinstance(body, inbound.HttpRefusal):
+            await response.whole(body.status, more=(("connection", "close"),))
+            return
+        await self._answer(_request(scope, headers, body), step, place, response)
+
+    async def _answer(  # noqa: PLR0913, PLR0917 - a request, and how it is answered
+        self,
+        request: WebRequest,
+        step: Step,
+        place: Place,
+        response: HttpResponse,
+        error: str = "",
+        wanted: str = "",
+    ) -> None:
+        """Bring a step to the session, and write what comes back."""
+        hearing = _Hearing[Outgoing | Ticket]()
+        self._session.ask(request, step, place, hearing.hear, error, wanted)
+        if not await response.while_there(hearing.heard()):
+            hearing.on_late(self._unwritten)
+            return
+        found = hearing.value()
+        if isinstance(found, Outgoing):
+            await self._write(found, response)
+        elif "text/html" in request.header("accept"):
+            page = consent.waiting_page(found, f"{place.path}{_CONSENT}{found.name}")
+            await _send(WebResponse(200, consent.HEADERS), page, response)
+        else:  # a program: it waits for the redirect
+            await self._decided(found.name, response, None)
+
+    def _unwritten(self, found: Outgoing | Ticket | None) -> None:
+        if isinstance(found, Outgoing) and found.number:
+            self._session.was_written(found.number, written=False)
+
+    async def _write(self, out: Outgoing, response: HttpResponse) -> None:
+        def written(*, written: bool) -> None:
+            if out.number:
+                self._session.was_written(out.number, written=written)
+
+        await _send(out.response, out.response.body.encode("utf-8", "replace"), response, written)
+
+    # -- the page of a consent --------------------------------------------------------------------
+
+    async def _consent(
+        self, scope: Scope, headers: Headers, response: HttpResponse, ticket: str, path: str
+    ) -> None:
+        """Wait for a decision, or refuse: nothing here consents."""
+        if scope["method"] == "POST":
+            body = await read_body(self._bodies, scope, response.receive)
+            form = parse_qs("" if isinstance(body, inbound.HttpRefusal) else body.decode("latin-1"))
+            is_own = headers.get("origin") is not None or _same_site(headers)
+            if form.get("act") == ["deny"] and is_own:
+                self._session.deny(ticket, form.get("form", [""])[0])
+            await _send(WebResponse(200, consent.HEADERS), consent.again_page(path), response)
+        elif scope["method"] == "GET":
+            await self._decided(ticket, response, path)
+        else:
+            await response.whole(405, more=(("allow", "GET, POST"),))
+
+    async def _decided(self, ticket: str, response: HttpResponse, path: str | None) -> None:
+        """Write the redirect once a person decided; a browser at a `path` asks again."""
+        hearing = _Hearing[Outgoing | None]()
+        self._session.await_decision(ticket, hearing.hear)
+        waits = WAITS if path else None
+        if not await response.while_there(hearing.heard(waits)):
+            return
+        if not hearing.is_heard and path:
+            await _send(WebResponse(200, consent.HEADERS), consent.again_page(path), response)
+            return
+        found = hearing.value()
+        if found is None:
+            await _send(WebResponse(410, consent.HEADERS), consent.over_page(), response)
+        else:
+            await self._write(found, response)
+
+
+class _Hearing(Generic[Heard]):
+    """What another thread says once, for the event loop to wait for."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._said = asyncio.Event()
+        self._value: list[Heard] = []
+        self._late: Callable[[Heard], object] | None = None
+
+    def hear(self, value: Heard) -> None:
+        """Take what is said, in any thread."""
+        self._loop.call_soon_threadsafe(self._take, value)
+
+    def _take(self, value: Heard) -> None:
+        self._value.append(value)
+        self._said.set()
+        if self._late is not None:
+            self._late(value)
+
+    def on_late(self, late: Callable[[Heard], object]) -> None:
+        """Call `late` with what was said, or will be: nobody waits for it any more."""
+        self._late = late
+        if self._value:
+            late(self._value[0])
+
+    @property
+    def is_heard(self) -> bool:
+        return bool(self._value)
+
+    async def heard(self, seconds: float | None = None) -> None:
+        """Wait until something is said, or for so many seconds."""
+        try:
+            await asyncio.wait_for(self._said.wait(), seconds)
+        except TimeoutError:
+            return
+
+    def value(self) -> Heard:
+        return self._value[0]
+
+
+def _same_site(headers: Headers) -> bool:
+    """Return True if a browser says that its own page of this origin sent a form."""
+    return headers.get("sec-fetch-site") == "same-origin"
+
+
+def _request(scope: Scope, headers: Headers, body: bytes) -> WebRequest:
+    query = scope["query_string"].decode("latin-1")
+    text = body.decode("utf-8", "replace")
+    return WebRequest(scope["method"], str(scope["path"]), query, tuple(headers.pairs), text)
+
+
+async def _send(
+    answer: WebResponse,
+    body: bytes,
+    response: HttpResponse,
+    written: Callable[..., object] | None = None,
+) -> None:
+    """Write a response as it is; only its length is ours.
+
+    A response without a body is whole with its head: who has read that may hang up.
+    """
+    headers = [*answer.headers, ("content-length", str(len(body)))]
+    await response.start(answer.status, headers, None if body else written)
+    told = written if body else None
+    await response.send({"type": "http.response.body", "body": body, WRITTEN: told})

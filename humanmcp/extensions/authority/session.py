@@ -1,0 +1,548 @@
+"""An authority in the inbox: each step is an exchange, answered by a rule or by a person.
+
+Theory of operation
+-------------------
+The event loop brings each request (`ask`) and writes each response. One thread, the attendant's,
+does all else here, so nothing is decided twice:
+
+    ask ──▶ prepared: the right answer ──▶ by a rule: recorded ─────────────▶ response ──▶ written
+                                      └──▶ by hand: in the inbox ──▶ a reply ──▶ recorded ──┘
+
+An authorization request always waits for a person. A code is made in one place, `_decided`: when
+a reply of the inbox to a consent, which the check has passed, holds the name of a code. No rule and
+no page of a browser leads there. *Sent* is told when the system has taken the response.
+
+Values of secrets are in this process alone. What is kept in the file of the port are digests.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import secrets
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.answering.steps import note_of_step
+from humanmcp.extensions.authority import answers
+from humanmcp.extensions.authority.answers import Place, Prepared
+from humanmcp.extensions.authority.check import SECTION, judge, leads_to
+from humanmcp.extensions.authority.grants import Grants
+from humanmcp.extensions.authority.mistakes import Mistake, mistakes, of_step
+from humanmcp.extensions.authority.musts import in_use
+from humanmcp.extensions.authority.orders import ORDER
+from humanmcp.extensions.authority.steps import Step, WebRequest, WebResponse, named, read_response
+from humanmcp.inbox.atomic import replace_file
+from humanmcp.inbox.attendant import PollSchedule
+from humanmcp.inbox.contract import (
+    Answer,
+    InboxError,
+    Item,
+    Key,
+    Order,
+    Purpose,
+    Reply,
+    Role,
+    SessionFacts,
+    TakenError,
+    Waiting,
+)
+from humanmcp.inbox.inbox_session import InboxSession, Stamps
+from humanmcp.protocol.conversation.decisions import DecisionRecord
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm
+from humanmcp.protocol.json.visible import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from humanmcp.extensions.authority.grants import Grant
+    from humanmcp.inbox.contract import Inbox
+
+logger = logging.getLogger(__name__)
+
+KIND: Final = "oauth"
+"""The name of this kind of exchanges."""
+MOST_WAITING: Final = 50
+"""Steps that wait for a person at once; more are told to come again."""
+_WRITE: Final = "write"
+"""The scope that is asked for by *ask for more scope*."""
+_MANY: Final = WebResponse(503, (("retry-after", "5"),), "")
+_LOST: Final = WebResponse(500, (), "")
+
+
+class Ticket(NamedTuple):
+    """A consent that waits for a person: what its page shows, and a secret name of it."""
+
+    name: str
+    form: str
+    """What the page's form must send."""
+    number: int
+    client: str
+    redirect_uri: str
+    scope: str
+    resource: str
+
+
+class Outgoing(NamedTuple):
+    """A response to write; `number` is that of its exchange, 0 for none."""
+
+    response: WebResponse
+    number: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class _Asked:
+    """A request that is not answered. `told` gets the response, or the ticket of a consent."""
+
+    request: WebRequest
+    step: Step
+    place: Place
+    told: Callable[[Outgoing | Ticket], object]
+    error: str = ""
+    scope: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    """A step in the inbox. `out` is what goes out, once somebody decided."""
+
+    asked: _Asked
+    prepared: Prepared
+    facts: dict[str, Any]
+    item: Item
+    is_shown: bool = False
+    ticket: Ticket | None = None
+    out: Outgoing | None = None
+    answer: Answer | None = None
+    listeners: list[Callable[[Outgoing], object]] = field(default_factory=list)
+
+
+class AuthoritySession:
+    """The session of an authority: an `Attended`. `kept` is the file with the grants."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        kept: Path,
+        title: str,
+        notify: Callable[[str, int, str], object] | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Begin. `notify` is told of what waits for a person; `now` is the clock of tokens.
+
+        Raises:
+            InboxError: the inbox cannot be used.
+        """
+        self._inbox = inbox
+        self._kept = kept
+        self._tell = notify
+        self._now = now
+        self._lock = threading.Lock()
+        self.is_lost = False
+        """What was kept cannot be read: clients must sign in again."""
+        self._grants = self._read()
+        self._stamps = Stamps()
+        facts = SessionFacts("", self._stamp(), Role.ENDPOINT, pid=os.getpid(), title=title)
+        self._session = InboxSession.begin(inbox, facts, self._stamp)
+        self._session.keep_facts(NegotiatedState())
+        self._schedule = PollSchedule(self._session.bell, text=False)
+        self._events: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        self._wake: Callable[[], object] = lambda: None
+        self._waiting: dict[int, _Waiting] = {}
+        self._tickets: dict[str, int] = {}
+        self._numbers = 0
+        self._armed: dict[Step, Mistake] = {}
+        self._by_hand: set[Step] = set()
+        self._again: list[Callable[[], object]] = []
+        """What the disk refused: it is tried again at the next look."""
+        self._refuses = False
+        self._wants = ""
+        self._has_left = False
+
+    @property
+    def name(self) -> str:
+        return self._session.name
+
+    def _stamp(self) -> str:
+        return self._stamps.at(time.time_ns() // 1_000_000)
+
+    # -- what is kept -----------------------------------------------------------------------------
+
+    def _read(self) -> Grants:
+        try:
+            return Grants.read(json.loads(self._kept.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return Grants()
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            logger.warning("the sign-ins cannot be read: %s", error)
+            self.is_lost = True
+            return Grants()
+
+    def _keep(self) -> None:
+        with self._lock:
+            content = json.dumps(self._grants.as_record()).encode()
+        try:
+            self._kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            replace_file(self._kept.parent, self._kept, content, durable=os.name != "nt")
+        except OSError as error:
+            logger.warning("the sign-ins are not kept: %s", error)
+
+    # -- from the event loop ----------------------------------------------------------------------
+
+    def grant_of(self, token: str, place: Place) -> tuple[Grant | None, str, str]:
+        """Return the grant by which a request of MCP is let in; else why not, and what scope.
+
+        The reasons are the errors of RFC 6750: "" for no token, "invalid_token" and
+        "insufficient_scope".
+        """
+        if not token:
+            return None, "", ""
+        with self._lock:
+            found = self._grants.grant_of(token, place.issuer, place.resource, self._now())
+            if found is None or self._refuses:
+                self._refuses = self._refuses and found is None
+                return None, "invalid_token", ""
+            if self._wants and self._wants not in found.scope.split():
+                return None, "insufficient_scope", f"{found.scope} {self._wants}".strip()
+            return found, "", ""
+
+    def ask(  # noqa: PLR0913, PLR0917 - a request, and who waits
+        self,
+        request: WebRequest,
+        step: Step,
+        place: Place,
+        told: Callable[[Outgoing | Ticket], object],
+        error: str = "",
+        scope: str = "",
+    ) -> None:
+        """Bring a request. `told` is called once, from another thread."""
+        self._do(partial(self._arrived, _Asked(request, step, place, told, error, scope)))
+
+    def await_decision(self, ticket: str, told: Callable[[Outgoing | None], object]) -> None:
+        """Call `told`, from another thread, with what goes out for a consent; None if unknown."""
+        self._do(partial(self._listened, ticket, told))
+
+    def deny(self, ticket: str, form: str) -> None:
+        """Refuse a consent from its page, which proves itself by what its form sends."""
+        self._do(partial(self._denied, ticket, form))
+
+    def was_written(self, number: int, *, written: bool) -> None:
+        """Note whether the system has taken a response, or never will."""
+        self._do(partial(self._went_out, number, written))
+
+    def _do(self, event: Callable[[], object]) -> None:
+        self._events.put(event)
+        self._wake()
+
+    # -- for the attendant ------------------------------------------------------------------------
+
+    def begin_steps(self, wake: Callable[[], object]) -> None:
+        self._wake = wake
+        self._schedule.listen(wake)
+
+    def step(self, now: float) -> float | None:
+        """Answer what has come, and take what people decided."""
+        with suppress(Empty):
+            while True:
+                self._events.get_nowait()()
+        if self._schedule.desks_are_due(now):
+            self._session.catch_up()
+            again, self._again = self._again, []
+            for event in again:
+                event()
+            with suppress(InboxError):  # a full disk, say: what was typed stays there
+                self._take_replies()
+            self._schedule.desks_were_seen(now, time.monotonic(), waiting=bool(self._waiting))
+        return self._schedule.next_desks
+
+    def leave(self) -> None:
+        """End the session: what waits is abandoned."""
+        self._has_left = True
+        for one in (*self._waiting.values(),):
+            for listener in one.listeners:
+                listener(Outgoing(WebResponse(503)))
+        self._session.end()
+
+    # -- a request --------------------------------------------------------------------------------
+
+    def _arrived(self, asked: _Asked) -> None:
+        if len(self._waiting) >= MOST_WAITING:
+            asked.told(Outgoing(_MANY))
+            return
+        try:
+            self._answer(asked)
+        except InboxError as error:  # what cannot be recorded is not answered
+            logger.warning("a step of signing in cannot be kept: %s", error)
+            asked.told(Outgoing(_MANY))
+        except Exception:
+            asked.told(Outgoing(_LOST))
+            raise
+
+    def _answer(self, asked: _Asked) -> None:
+        prepared = self._prepared(asked)
+        self._numbers += 1
+        number, text = self._numbers, asked.request.text()
+        mistake = self._mistake(asked)
+        facts = self._facts(asked, prepared)
+        note = note_of_step(KIND, asked.step)
+        self._session.record(Direction.IN, text.encode(), number, note=note)
+        version = in_use(asked.request.header("mcp-protocol-version"))
+        item = Item(
+            Key(self._session.name, number),
+            text,
+            asked.step.value,
+            "",
+            version,
+            self._stamp(),
+            purpose=Purpose.STEP,
+            waiting=Waiting(),
+            host=KIND,
+            context=json.dumps({**facts, "version": version}, ensure_ascii=False),
+        )
+        waiting = self._waiting[number] = _Waiting(asked, prepared, facts, item)
+        if prepared.consent is not None or asked.step in self._by_hand:
+            self._inbox.deliver(item)
+            waiting.is_shown = True
+            if self._tell is not None:
+                self._tell(self._session.name, number, asked.step.value)
+            self._schedule.arrived(time.monotonic())
+            if prepared.consent is None:
+                waiting.listeners.append(asked.told)
+            else:
+                waiting.ticket = self._ticket(number, asked.place, prepared)
+                asked.told(waiting.ticket)
+            return
+        response = prepared.right
+        if mistake is not None:
+            response = mistake.put_into(response, asked.place)
+        rule = f"{KIND}: rule {'right' if mistake is None else mistake.id}"
+        waiting.listeners.append(asked.told)
+        self._decide(number, response, rule, mistake="" if mistake is None else mistake.id)
+
+    def _prepared(self, asked: _Asked) -> Prepared:
+        request, place, step, now = asked.request, asked.place, asked.step, self._now()
+        with self._lock:
+            self._grants.forget_codes(now)
+            match step:
+                case Step.CHALLENGE:
+                    status = 403 if asked.error == "insufficient_scope" else 401
+                    right = answers.challenge(
+                        place, error=asked.error, scope=asked.scope, status=status
+                    )
+                    return Prepared(step, right, why=asked.error or "no token")
+                case Step.RESOURCE:
+                    return Prepared(step, answers.resource_metadata(place))
+                case Step.SERVER:
+                    return Prepared(step, answers.server_metadata(place))
+                case Step.REGISTER:
+                    found = answers.register(place, self._grants, request)
+                case Step.AUTHORIZE:
+                    return answers.authorize(place, self._grants, request)
+                case Step.TOKEN:
+                    found = answers.token(place, self._grants, request, now)
+                case Step.ELSEWHERE:
+                    return answers.elsewhere()
+        self._keep()
+        if found.client:
+            self._session.keep_facts(NegotiatedState(), client=one_line(found.client, 60))
+        return found
+
+    def _mistake(self, asked: _Asked) -> Mistake | None:
+        """Take the mistake that a person has chosen for the next step of this kind."""
+        found = self._armed.get(asked.step)
+        if found is None or asked.step in self._by_hand or asked.step is Step.AUTHORIZE:
+            return None
+        if found.only and dict(asked.request.form).get("grant_type") != found.only:
+            return None
+        return self._armed.pop(asked.step)
+
+    def _facts(self, asked: _Asked, prepared: Prepared) -> dict[str, Any]:
+        """Return what the kind reads beside the request: no secret is in it."""
+        consent, place = prepared.consent, asked.place
+        ready = dict(prepared.ready) or {"right": prepared.right.text}
+        if consent is not None or asked.step is not Step.AUTHORIZE:
+            rows = of_step(asked.step)
+            ready |= {one.id: one.put_into(prepared.right, place).text for one in rows}
+        return {
+            "step": asked.step.value,
+            "right": prepared.right.text,
+            "ready": ready,
+            "place": place._asdict(),
+            "why": prepared.why,
+            "client": prepared.client or asked.request.header("user-agent")[:60],
+            "redirect": "" if consent is None else consent.redirect_uri,
+            "scope": "" if consent is None else consent.scope,
+            "resource": place.resource,
+            "consent": consent is not None,
+        }
+
+    def _ticket(self, number: int, place: Place, prepared: Prepared) -> Ticket:
+        consent = prepared.consent
+        assert consent is not None  # noqa: S101 - asked before
+        found = Ticket(
+            secrets.token_urlsafe(24),
+            secrets.token_urlsafe(24),
+            number,
+            consent.client.name,
+            consent.redirect_uri,
+            consent.scope,
+            place.resource,
+        )
+        self._tickets[found.name] = number
+        return found
+
+    # -- a decision -------------------------------------------------------------------------------
+
+    def _take_replies(self) -> None:
+        for mark, reply in self._session.submissions():
+            if isinstance(mark, str):
+                self._ordered(mark, reply)
+            elif mark.number in self._waiting:
+                self._replied(mark.number, reply)
+
+    def _replied(self, number: int, reply: Reply) -> None:
+        """Check what a person wrote, and let it go out."""
+        waiting = self._waiting[number]
+        if waiting.out is not None:
+            return
+        facts = {**waiting.facts, "version": waiting.asked.request.header("mcp-protocol-version")}
+        verdict = judge(facts, reply.text)
+        line = verdict.line if verdict.line is not None else reply.anyway and verdict.forced
+        answer, _ = read_response(line or "")
+        if answer is None or reply.form is not TextForm.STEP:
+            self._session.refuse(number, verdict.diagnostics)
+            return
+        ready = waiting.facts["ready"].items()
+        chosen = next((name for name, text in ready if text == answer.text), "")
+        mistake = chosen if chosen in mistakes() else ""
+        try:
+            self._decide(number, answer, reply, mistake=mistake, deliberate=verdict.line is None)
+        except InboxError as error:  # a full disk, say: nothing went out
+            logger.warning("a decision cannot be recorded: %s", error)
+            self._again.append(partial(self._replied, number, reply))
+
+    def _decide(
+        self,
+        number: int,
+        answer: WebResponse,
+        author: Reply | str,
+        *,
+        mistake: str = "",
+        deliberate: bool = False,
+    ) -> None:
+        """Record what goes out, and hand it to whoever waits."""
+        waiting = self._waiting[number]
+        values = dict(waiting.prepared.values)
+        reply = author if isinstance(author, Reply) else None
+        by = author if isinstance(author, str) else author.by
+        consent = waiting.prepared.consent
+        if consent is not None:
+            location = answer.header("location")
+            if reply is None or not leads_to(location, consent.redirect_uri):
+                raise AssertionError(by)  # no rule consents, and nothing leads elsewhere
+            if named("code") in location:
+                with self._lock:
+                    code = consent.code(waiting.asked.place, self._now())
+                    values["code"] = self._grants.issue_code(code)
+        decision = ""
+        if reply is not None:
+            action = "allow" if "code" in values else "deny" if consent is not None else "answer"
+            step, line = waiting.asked.step.value, waiting.asked.request.text()
+            record = DecisionRecord(
+                self._session.name, number, step, line, answer.text, action=action
+            )
+            decision = self._session.decided(record, reply)
+        note = note_of_step(KIND, waiting.asked.step, mistake)
+        self._session.record(
+            Direction.OUT, answer.text.encode(), number, by=by, note=note, decision=decision
+        )
+        self._session.keep_facts(NegotiatedState())
+        waiting.answer = Answer(answer.text, by, self._stamp(), deliberate or bool(mistake))
+        waiting.out = Outgoing(answer.filled(values), number)
+        listeners, waiting.listeners = waiting.listeners, []
+        for listener in listeners:
+            listener(waiting.out)
+
+    def _went_out(self, number: int, written: bool) -> None:  # noqa: FBT001 - for a queue of calls
+        """Close an exchange whose response is written, or whose client has gone."""
+        waiting = self._waiting.get(number)
+        if waiting is None or (not written and waiting.ticket is not None):
+            return  # the browser may ask again
+        del self._waiting[number]
+        if waiting.ticket is not None:
+            self._tickets.pop(waiting.ticket.name, None)
+        is_sent = written and waiting.out is not None
+        state = ExchangeState.ANSWERED if is_sent else ExchangeState.CANCELLED
+        answer = waiting.answer if is_sent else None
+        if waiting.is_shown:
+            self._session.close(number, state, answer)
+        else:
+            over = waiting.item._replace(state=state, answer=answer)
+            self._session.keep("an answered step", partial(self._inbox.deliver, over))
+
+    # -- the page of a consent --------------------------------------------------------------------
+
+    def _listened(self, ticket: str, told: Callable[[Outgoing | None], object]) -> None:
+        waiting = self._waiting.get(self._tickets.get(ticket, 0))
+        if waiting is None or self._has_left:
+            told(None)
+        elif waiting.out is not None:
+            told(waiting.out)
+        else:
+            waiting.listeners.append(told)
+
+    def _denied(self, ticket: str, form: str) -> None:
+        waiting = self._waiting.get(self._tickets.get(ticket, 0))
+        if waiting is None or waiting.ticket is None or waiting.out is not None:
+            return
+        if not secrets.compare_digest(waiting.ticket.form.encode(), form.encode()):
+            return
+        text = waiting.prepared.ready["deny"]
+        reply = Reply(text, TextForm.STEP, by=f"{KIND}: rule browser", at=self._stamp())
+        with suppress(TakenError):
+            self._inbox.send(Key(self._session.name, waiting.ticket.number), reply)
+            self._take_replies()
+
+    # -- orders -----------------------------------------------------------------------------------
+
+    def _ordered(self, mark: str, reply: Reply) -> None:
+        first, _, words = reply.text.partition(" ")
+        is_ours = reply.order is Order.EXTENSION and first == ORDER
+        problems = () if is_ours else (Diagnostic(f"{SECTION}.not ours", Severity.ERROR),)
+        if is_ours:
+            note = f"{ON_PURPOSE}{reply.text[:200]}"
+            self._session.record(Direction.NOTE, b"", by=reply.by, note=note)
+            self._follow(words)
+        self._session.settle_outgoing(mark, problems)
+
+    def _follow(self, words: str) -> None:
+        first, _, rest = words.partition(" ")
+        with self._lock:
+            match first:
+                case "refuse":
+                    self._refuses = True
+                case "expire":
+                    self._grants.expire()
+                case "more":
+                    self._wants = _WRITE
+                case "forget":
+                    self._refuses, self._wants = False, ""
+                    self._armed.clear()
+                    self._by_hand.clear()
+                case "mistake" if rest in mistakes():
+                    self._armed[mistakes()[rest].step] = mistakes()[rest]
+                case "hand" | "rule" if rest in {*Step}:
+                    (self._by_hand.add if first == "hand" else self._by_hand.discard)(Step(rest))
+                case _:
+                    pass
+        if first == "expire":
+            self._keep()

@@ -1,0 +1,198 @@
+"""The steps of signing in: requests and responses of HTTP as texts, without a secret in them.
+
+A secret value is written as its name in braces: `code={code}`. The process of the session keeps
+the values, and fills them in as the response goes out. So what waits in the inbox, what is
+recorded and what is exported never had them.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+from http.client import responses
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import parse_qsl, quote
+
+from humanmcp.protocol.json.visible import visible
+from humanmcp.protocol.validation.redaction import without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Step(enum.StrEnum):
+    """What a client asks for on its way to a token, in this order."""
+
+    CHALLENGE = "challenge"
+    """A request of MCP without a token that counts: 401, or 403 for too small a scope."""
+    RESOURCE = "resource-metadata"
+    SERVER = "server-metadata"
+    REGISTER = "registration"
+    AUTHORIZE = "authorization"
+    """The page that the client opens in a browser: a person consents, or does not."""
+    TOKEN = "token"  # noqa: S105 - the name of a step
+    ELSEWHERE = "elsewhere"
+    """An address at which nothing is."""
+
+
+SECRETS: Final = frozenset(
+    {"code", "state", "code_verifier", "client_secret", "refresh_token", "access_token", "nonce"}
+    | {"client_assertion", "assertion", "subject_token", "actor_token", "id_token_hint"}
+    | {"login_hint", "password", "username", "device_code", "id_token", "token"}
+)
+"""The parameters and members whose values are kept by the process alone."""
+_SHOWN: Final = frozenset(
+    {"response_type", "client_id", "redirect_uri", "scope", "code_challenge_method", "resource"}
+    | {"grant_type", "prompt", "code_challenge", "iss", "error", "audience", "response_mode"}
+)
+"""The parameters whose values are shown as they came."""
+_LONGEST: Final = 4_000
+
+
+def named(name: str) -> str:
+    """Return what is written in the place of a secret value."""
+    return "{" + name + "}"
+
+
+class WebRequest(NamedTuple):
+    """A request as it came. `path` is without its query."""
+
+    method: str
+    path: str
+    query: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    body: str = ""
+
+    def header(self, name: str) -> str:
+        return next((value for key, value in self.headers if key.lower() == name), "")
+
+    @property
+    def form(self) -> list[tuple[str, str]]:
+        """The parameters of a form in the body."""
+        return parse_qsl(self.body, keep_blank_values=True)
+
+    @property
+    def parameters(self) -> list[tuple[str, str]]:
+        """The parameters of the query."""
+        return parse_qsl(self.query, keep_blank_values=True)
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The members of an object in the body; none if it is no object."""
+        try:
+            found = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def text(self) -> str:
+        """Return it as it came, with the names of secrets in the place of their values."""
+        query = f"?{_without(self.parameters)}" if self.query else ""
+        lines = [f"{self.method} {quote(self.path)}{query} HTTP/1.1"]
+        lines += (f"{name}: {_header(name, value)}" for name, value in self.headers)
+        body = self.body
+        if body and "json" not in self.header("content-type"):
+            body = _without(self.form)
+        elif body:
+            body = _json_without(body)
+        end = f"\n\n{visible(body)}" if body else ""
+        return visible("\n".join(lines))[:_LONGEST] + end[:_LONGEST]
+
+
+def _without(pairs: list[tuple[str, str]]) -> str:
+    """Write parameters; a value that is not known to be no secret is its name."""
+    return "&".join(
+        f"{quote(name)}={quote(value, safe=':/ ') if name in _SHOWN else named(name)}"
+        for name, value in pairs
+    )
+
+
+_OPEN: Final = frozenset(
+    {"host", "accept", "content-type", "content-length", "user-agent", "origin", "accept-language"}
+    | {"mcp-protocol-version", "accept-encoding", "connection", "referer", "mcp-method"}
+)
+
+
+def _header(name: str, value: str) -> str:
+    """Return the value of a header; of one that may hold a secret only its scheme."""
+    low = name.lower()
+    if low in ("authorization", "proxy-authorization"):
+        return f"{value.partition(' ')[0][:20]} {named('token')}"
+    if low == "referer":
+        return without_secrets(value.partition("?")[0])
+    return without_secrets(value) if low in _OPEN or low.startswith("sec-") else named(low)
+
+
+def _json_without(body: str) -> str:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return without_secrets(body)
+    if isinstance(found, dict):
+        found = {key: named(key) if key in SECRETS else one for key, one in found.items()}
+        return without_secrets(json.dumps(found, ensure_ascii=False, indent=2))
+    return without_secrets(body)
+
+
+_HEAD: Final = re.compile(r"HTTP/1\.[01] ([1-5][0-9]{2})(?: [^\n]*)?")
+_HEADER_LINE: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\n]*)")
+OURS: Final = frozenset({"content-length", "transfer-encoding", "connection", "date"})
+"""Headers that the connection itself says."""
+
+
+class WebResponse(NamedTuple):
+    """A response. A secret value in it is its name in braces until it goes out."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    body: str = ""
+
+    @classmethod
+    def of_json(cls, status: int, members: Mapping[str, Any], **headers: str) -> WebResponse:
+        named_headers = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+        body = json.dumps(members, ensure_ascii=False, indent=2)
+        return cls(status, (("content-type", "application/json"), *named_headers), body)
+
+    @property
+    def text(self) -> str:
+        """Return it as the text that a person writes."""
+        lines = [f"HTTP/1.1 {self.status} {responses.get(self.status, '')}".rstrip()]
+        lines += (f"{name}: {value}" for name, value in self.headers)
+        return "\n".join([*lines, "", self.body]).rstrip("\n")
+
+    def header(self, name: str) -> str:
+        return next((value for key, value in self.headers if key.lower() == name), "")
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The members of an object in the body; none if it is no object."""
+        return WebRequest("", "", body=self.body).members
+
+    def filled(self, values: Mapping[str, str]) -> WebResponse:
+        """Return it with the values of secrets: what goes out."""
+        pattern = re.compile("|".join(re.escape(named(one)) for one in values) or r"(?!)")
+        location = lambda found: quote(values[found[0][1:-1]], safe="")  # noqa: E731 - used once
+        plain = lambda found: json.dumps(values[found[0][1:-1]])[1:-1]  # noqa: E731 - likewise
+        headers = tuple(
+            (name, pattern.sub(location, value) if name.lower() == "location" else value)
+            for name, value in self.headers
+        )
+        return self._replace(headers=headers, body=pattern.sub(plain, self.body))
+
+
+def read_response(text: str) -> tuple[WebResponse | None, int]:
+    """Read what a person wrote; None if it is no response, and the number of the wrong line."""
+    head, _, body = text.replace("\r\n", "\n").lstrip("\n").partition("\n\n")
+    first, *lines = head.split("\n")
+    found = _HEAD.fullmatch(first)
+    if found is None:
+        return None, 1
+    headers = []
+    for number, line in enumerate(lines, 2):
+        header = _HEADER_LINE.fullmatch(line)
+        if header is None or not header[2].isascii() or visible(header[2]) != header[2]:
+            return None, number
+        if header[1].lower() not in OURS:
+            headers.append((header[1], header[2].rstrip()))
+    return WebResponse(int(found[1]), tuple(headers), body), 0

@@ -1,0 +1,483 @@
+"""The right answers are right, each mistake is explained, and no text has a secret."""
+
+import base64
+import json
+from functools import cache
+from typing import Final
+from urllib.parse import urlencode
+
+import pytest
+
+from humanmcp.extensions.authority import answers
+from humanmcp.extensions.authority.answers import Place, Prepared, redirect_fits, uris_refused
+from humanmcp.extensions.authority.check import CODES, judge
+from humanmcp.extensions.authority.grants import Grants, challenge_of
+from humanmcp.extensions.authority.mistakes import mistakes
+from humanmcp.extensions.authority.musts import musts, of_step, page_of
+from humanmcp.extensions.authority.steps import Step, WebRequest, WebResponse, read_response
+from humanmcp.locales import LANGUAGES, describe, sentences_of
+from humanmcp.protocol.tables import versions
+
+PLACE: Final = Place("http://127.0.0.1:8080")
+URI: Final = "http://127.0.0.1:3999/cb"
+VERIFIER: Final = "v" * 50
+LOCATION: Final = f"{URI}?code={{code}}&state={{state}}&iss={PLACE.issuer}"
+NOW: Final = 1_000.0
+
+
+def registering(**more: object) -> WebRequest:
+    """Return a registration."""
+    members = {"client_name": "c", "redirect_uris": [URI], "token_endpoint_auth_method": "none"}
+    body = json.dumps({**members, **more})
+    return WebRequest("POST", "/as/register", "", (("content-type", "application/json"),), body)
+
+
+def registered(grants: Grants, place: Place = PLACE, **more: object) -> str:
+    """Register a client. Returns its id."""
+    client_id: str = answers.register(place, grants, registering(**more)).right.members["client_id"]
+    return client_id
+
+
+def asking(client: str, **more: str | None) -> WebRequest:
+    """Return an authorization request; None leaves a parameter out."""
+    asked: dict[str, str | None] = {
+        "response_type": "code",
+        "client_id": client,
+        "redirect_uri": URI,
+        "code_challenge": challenge_of(VERIFIER),
+        "code_challenge_method": "S256",
+        "state": "secret-state",
+        "resource": PLACE.resource,
+        **more,
+    }
+    query = urlencode({name: value for name, value in asked.items() if value is not None})
+    return WebRequest("GET", "/as/authorize", query)
+
+
+def exchanging(client: str, code: str, **more: str) -> WebRequest:
+    """Return a request for a token."""
+    form = {
+        "grant_type": "authorization_code",
+        "client_id": client,
+        "code": code,
+        "redirect_uri": URI,
+        "code_verifier": VERIFIER,
+        **more,
+    }
+    return WebRequest("POST", "/as/token", "", (), urlencode(form))
+
+
+def consented(grants: Grants, client: str, place: Place = PLACE, **more: str | None) -> str:
+    """Consent to what a client asks for. Returns the code."""
+    consent = answers.authorize(place, grants, asking(client, **more)).consent
+    assert consent is not None
+    return grants.issue_code(consent.code(place, NOW))
+
+
+@cache
+def prepared(step: Step) -> Prepared:
+    """Return a right answer to each step."""
+    grants = Grants()
+    client = registered(grants)
+    code = consented(grants, client)
+    own = registering(token_endpoint_auth_method="client_secret_post")
+    found = {
+        Step.CHALLENGE: lambda: Prepared(step, answers.challenge(PLACE)),
+        Step.RESOURCE: lambda: Prepared(step, answers.resource_metadata(PLACE)),
+        Step.SERVER: lambda: Prepared(step, answers.server_metadata(PLACE)),
+        Step.REGISTER: lambda: answers.register(PLACE, grants, own),
+        Step.AUTHORIZE: lambda: answers.authorize(PLACE, grants, asking(client)),
+        Step.TOKEN: lambda: answers.token(PLACE, grants, exchanging(client, code), NOW),
+        Step.ELSEWHERE: answers.elsewhere,
+    }
+    return found[step]()
+
+
+def facts_of(found: Prepared) -> dict[str, str]:
+    """Return what the check knows of a step."""
+    uri = "" if found.consent is None else found.consent.redirect_uri
+    return {"step": found.step, "right": found.right.text, "redirect": uri}
+
+
+def codes_of(step: Step, text: str) -> list[str]:
+    """Return the problems of a text."""
+    found = judge(facts_of(prepared(step)), text).diagnostics
+    assert all(describe(one) for one in found)
+    return [one.code.removeprefix("oauth.") for one in found]
+
+
+@pytest.mark.parametrize("step", Step)
+def test_a_right_answer_has_no_problem_and_is_read_as_it_is_written(step: Step) -> None:
+    """The draft can be sent as it is."""
+    right = prepared(step).right
+    assert read_response(right.text)[0] == right
+    assert codes_of(step, right.text) == []
+
+
+EXPLAINED: Final = {
+    "no-header": ["no-challenge"],
+    "metadata-not-named": ["metadata-not-named"],
+    "lower-bearer": [],
+    "two-challenges": [],
+    "scope-challenge": [],
+    "refused-403": ["status", "no-challenge"],
+    "step-up-401": ["scope-status"],
+    "resource-404": ["status", "resource", "no-authority", "no-json"],
+    "resource-html": ["resource", "no-authority", "no-json"],
+    "resource-500": ["status", "resource", "no-authority", "no-json"],
+    "no-authority": ["no-authority"],
+    "empty-authority": ["no-authority"],
+    "two-authorities": [],
+    "resource-other": ["resource"],
+    "resource-parent": ["resource"],
+    "resource-slash": ["resource"],
+    "resource-sibling": ["resource"],
+    "scope-none": [],
+    "issuer-other": ["issuer"],
+    "issuer-slash": ["issuer"],
+    "no-pkce": ["no-pkce"],
+    "plain-only": ["no-pkce"],
+    "no-token-endpoint": ["missing"],
+    "no-registration": ["no-registration"],
+    "documents-only": [],
+    "register-400": [],
+    "register-403": ["error-code", "no-json"],
+    "register-200": ["status"],
+    "register-no-id": ["client-id"],
+    "register-no-secret": ["no-secret"],
+    "register-other-uri": ["redirect-uris"],
+    "state-wrong": ["state"],
+    "state-missing": ["state"],
+    "iss-wrong": ["iss"],
+    "iss-missing": ["iss"],
+    "iss-wrong-error": ["iss"],
+    "code-unknown": ["unknown-code"],
+    "token-500": ["error-code", "no-json"],
+    "token-200-error": ["status"],
+    "token-client": [],
+    "token-request": [],
+    "token-no-type": ["token-type"],
+    "token-mac": ["token-type"],
+    "token-string-expiry": ["expires"],
+    "token-no-expiry": [],
+    "token-form": ["access-token", "token-type", "not-rotated", "no-json"],
+    "token-less-scope": ["scope"],
+    "token-more-scope": ["scope"],
+    "token-empty": ["access-token"],
+    "token-no-refresh": ["not-rotated"],
+    "expired-soon": [],
+    "refresh-grant": [],
+    "refresh-request": [],
+    "refresh-500": ["error-code", "no-json"],
+    "refresh-same": ["not-rotated"],
+}
+"""What the check says of each mistake; an error of OAuth is an answer like any other."""
+
+
+@pytest.mark.parametrize("name", mistakes())
+def test_each_mistake_changes_the_answer_and_is_explained(name: str) -> None:
+    """A mistake is another answer than the right one, and the check says what is wrong with it."""
+    row = mistakes()[name]
+    right = prepared(row.step).right
+    wrong = row.put_into(right, PLACE)
+    assert wrong != right
+    assert read_response(wrong.text)[0] is not None
+    if name in EXPLAINED:
+        assert codes_of(row.step, wrong.text) == EXPLAINED[name]
+    else:
+        assert codes_of(row.step, wrong.text)
+
+
+TYPED: Final = (
+    (Step.TOKEN, "hello", "unreadable"),
+    (Step.TOKEN, "HTTP/1.1 200 OK\nx y: 1\n\n{}", "unreadable"),
+    (Step.TOKEN, "HTTP/1.1 200 OK\nx: a\rb\n\n{}", "unreadable"),
+    (
+        Step.CHALLENGE,
+        'HTTP/1.1 401\nwww-authenticate: Bearer resource_metadata="http://x/"',
+        "metadata-elsewhere",
+    ),
+    (Step.SERVER, None, "foreign-endpoint"),
+    (Step.RESOURCE, None, "other-authority"),
+    (Step.RESOURCE, "HTTP/1.1 200 OK\n\n", "no-authority"),
+    (Step.RESOURCE, None, "no-body-type"),
+    (Step.REGISTER, None, "other-method"),
+    (
+        Step.AUTHORIZE,
+        f"HTTP/1.1 302 Found\nlocation: {LOCATION}&access_token=x",
+        "token-in-address",
+    ),
+    (Step.AUTHORIZE, f"HTTP/1.1 302 Found\nlocation: {URI}?code=%7Bcode%7D", "unknown-code"),
+    (Step.TOKEN, None, "no-store"),
+    (
+        Step.TOKEN,
+        'HTTP/1.1 400 Bad\ncontent-type: application/json\n\n{"error":"no"}',
+        "error-code",
+    ),
+)
+
+
+@pytest.mark.parametrize(("step", "text", "code"), TYPED)
+def test_a_typed_answer_is_explained_at_its_place(step: Step, text: str | None, code: str) -> None:
+    """What a person types is judged by the same rules."""
+    right = prepared(step).right.text
+    changed = {
+        "foreign-endpoint": right.replace(f"{PLACE.issuer}/token", "https://evil.example/token"),
+        "other-authority": right.replace(f'"{PLACE.issuer}"', '"https://evil.example"'),
+        "no-body-type": right.replace("application/json", "text/plain"),
+        "other-method": right.replace("client_secret_post", "none"),
+        "no-store": right.replace("no-store", "public"),
+    }
+    found = codes_of(step, text or changed[code])
+    assert code in found
+
+
+ELSEWHERE: Final = (
+    "https://evil.example/cb?code={code}",
+    "http://127.0.0.1:3999/cb.evil.example?code={code}",
+    "http://127.0.0.1:3999/cb@evil.example?code={code}",
+    "http://127.0.0.1:3999/cb/../x?code={code}",
+    "http://127.0.0.1:3999/cb#code={code}",
+    "http://127.0.0.1:3998/cb?code={code}",
+    "//evil.example",
+    "",
+)
+
+
+@pytest.mark.parametrize("location", ELSEWHERE)
+def test_a_redirect_to_elsewhere_cannot_be_sent_even_anyway(location: str) -> None:
+    """Only the registered address is followed."""
+    facts = facts_of(prepared(Step.AUTHORIZE))
+    for text in (
+        f"HTTP/1.1 302 Found\nlocation: {location}",
+        f"HTTP/1.1 302 Found\nlocation: {LOCATION}\nlocation: {location}",
+        f"HTTP/1.1 200 OK\nrefresh: 0;url={location}",
+    ):
+        verdict = judge(facts, text)
+        assert (verdict.line, verdict.forced) == (None, None), text
+        assert verdict.diagnostics[0].code == "oauth.redirect-elsewhere"
+
+
+def test_what_is_granted_by_mistake_is_a_problem_of_its_own() -> None:
+    """A request that must be refused is not granted by a slip."""
+    refused = answers.token(PLACE, Grants(), exchanging("nobody", "x"), NOW)
+    granted = prepared(Step.TOKEN).right.text
+    assert [one.code for one in judge(facts_of(refused), granted).diagnostics] == ["oauth.granted"]
+
+
+REDIRECTS: Final = (
+    ("http://127.0.0.1:4000/cb", URI, True),
+    ("http://[::1]:1/cb", "http://[::1]:2/cb", True),
+    ("http://localhost:1/cb", "http://localhost/cb", True),
+    ("http://localhost:3999/cb", URI, False),
+    ("http://127.0.0.1:3999/cb/", URI, False),
+    ("http://127.0.0.1:3999/cb?x=1", URI, False),
+    ("http://127.0.0.1:3999/cb#x", URI, False),
+    ("https://127.0.0.1:3999/cb", URI, False),
+    ("http://user@127.0.0.1:3999/cb", URI, False),
+    ("http://127.0.0.1:3999\\@evil.example/cb", URI, False),
+    ("https://a.example:1/cb", "https://a.example:2/cb", False),
+    ("cursor://x/cb", "cursor://x/cb", True),
+    ("", URI, False),
+)
+
+
+@pytest.mark.parametrize(("asked", "registered_uri", "fits"), REDIRECTS)
+def test_redirect_addresses_are_compared_exactly(
+    asked: str,
+    registered_uri: str,
+    fits: bool,  # noqa: FBT001 - a column
+) -> None:
+    """Only the port of the loopback interface may differ (RFC 8252, 7.3)."""
+    assert redirect_fits(asked, registered_uri) is fits
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        *("javascript:alert(1)", "data:text/html,x", "http://evil.example/cb", "/cb", "", 7),
+        *("https://a.example/cb#x", "http://127.0.0.1/{code}", "https:///cb", "http://a b/"),
+        *("http://u:p@127.0.0.1/cb", "http://127.0.0.1\\@evil.example/", "file:///x"),
+    ],
+)
+def test_what_must_not_be_a_redirect_address_is_not_registered(uri: object) -> None:
+    """A browser is sent to a program of this computer, or to a page over https."""
+    assert uris_refused([uri])
+    assert not uris_refused([URI])
+
+
+REFUSED: Final = (
+    ({"code_challenge": None}, "invalid_request"),
+    ({"code_challenge_method": "plain"}, "invalid_request"),
+    ({"code_challenge": "short"}, "invalid_request"),
+    ({"response_type": "token"}, "unsupported_response_type"),
+    ({"resource": "https://other.example/mcp"}, "invalid_target"),
+    ({"prompt": "none"}, "consent_required"),
+    ({"response_mode": "fragment"}, "invalid_request"),
+)
+
+
+@pytest.mark.parametrize(("changed", "error"), REFUSED)
+def test_a_wrong_request_asks_nobody(changed: dict[str, str | None], error: str) -> None:
+    """It goes back with its error to this computer, and nowhere else."""
+    grants = Grants()
+    client = registered(grants, redirect_uris=[URI, "https://a.example/cb"])
+    found = answers.authorize(PLACE, grants, asking(client, **changed))
+    assert found.consent is None
+    assert f"error={error}" in found.right.header("location")
+    away = {**changed, "redirect_uri": "https://a.example/cb"}
+    found = answers.authorize(PLACE, grants, asking(client, **away))
+    assert (found.right.status, found.right.header("location")) == (400, "")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"client_id": "nobody"}, {"redirect_uri": "https://evil.example/"}, {"redirect_uri": ""}],
+)
+def test_a_stranger_is_not_redirected(changed: dict[str, str | None]) -> None:
+    """RFC 6749, 4.1.2.1."""
+    grants = Grants()
+    client = registered(grants, redirect_uris=[URI, "http://127.0.0.1:1/x"])
+    found = answers.authorize(PLACE, grants, asking(client, **changed))
+    assert (found.consent, found.right.status, found.right.header("location")) == (None, 400, "")
+
+
+WRONG_TOKENS: Final = (
+    ({"code": "x"}, "invalid_grant"),
+    ({"code_verifier": "w" * 50}, "invalid_grant"),
+    ({"redirect_uri": "http://127.0.0.1:3998/cb"}, "invalid_grant"),
+    ({"client_id": "nobody"}, "invalid_client"),
+    ({"client_secret": "x"}, "invalid_client"),
+    ({"resource": "https://other.example/mcp"}, "invalid_target"),
+    ({"grant_type": "password"}, "unsupported_grant_type"),
+)
+
+
+@pytest.mark.parametrize(("changed", "error"), WRONG_TOKENS)
+def test_a_code_is_exchanged_only_for_whom_it_was_made(changed: dict[str, str], error: str) -> None:
+    """Client, verifier, redirect address and resource must fit."""
+    grants = Grants()
+    client = registered(grants)
+    code = consented(grants, client)
+    asked = exchanging(client, **{"code": code, **changed})
+    found = answers.token(PLACE, grants, asked, NOW)
+    assert found.right.members["error"] == error
+    assert found.values == {}
+
+
+def test_a_code_counts_once_and_its_second_use_ends_what_it_gave() -> None:
+    """RFC 6749, 4.1.2; and an old refresh token ends its grant."""
+    grants = Grants()
+    client = registered(grants)
+    code = consented(grants, client)
+    first = answers.token(PLACE, grants, exchanging(client, code), NOW)
+    token = first.values["access_token"]
+    assert grants.grant_of(token, PLACE.issuer, PLACE.resource, NOW) is not None
+    assert grants.grant_of(token, PLACE.issuer, PLACE.resource, NOW + 4_000) is None
+    assert grants.grant_of(token, PLACE.issuer, "http://127.0.0.1:8081/mcp", NOW) is None
+    again = answers.token(PLACE, grants, exchanging(client, code), NOW)
+    assert again.right.members["error"] == "invalid_grant"
+    assert grants.grant_of(token, PLACE.issuer, PLACE.resource, NOW) is None
+
+    code = consented(grants, client)
+    given = answers.token(PLACE, grants, exchanging(client, code), NOW).values["refresh_token"]
+    asked = exchanging(client, "", grant_type="refresh_token", refresh_token=given)
+    newer = answers.token(PLACE, grants, asked, NOW)
+    assert grants.grant_of(newer.values["access_token"], PLACE.issuer, PLACE.resource, NOW)
+    assert answers.token(PLACE, grants, asked, NOW).values == {}
+    assert grants.grants == {}
+    late = consented(grants, client)
+    found = answers.token(PLACE, grants, exchanging(client, late), NOW + 301)
+    assert found.right.members["error"] == "invalid_grant"
+
+
+@pytest.mark.parametrize("method", ["client_secret_post", "client_secret_basic"])
+def test_a_client_with_a_secret_must_show_it(method: str) -> None:
+    """As it registered, and in no other way."""
+    grants = Grants()
+    asked = registering(token_endpoint_auth_method=method)
+    found = answers.register(PLACE, grants, asked)
+    client, secret = found.right.members["client_id"], found.values["client_secret"]
+    basic = base64.b64encode(f"{client}:{secret}".encode()).decode()
+
+    def exchanged(shown: str, header: str = "") -> str:
+        code = consented(grants, client)
+        more = {"client_secret": shown} if shown else {}
+        request = exchanging(client, code, **more)
+        request = request._replace(headers=(("authorization", header),) if header else ())
+        right = answers.token(PLACE, grants, request, NOW).right
+        return str(right.members.get("error", "given"))
+
+    assert exchanged("") == "invalid_client"
+    assert exchanged("wrong") == "invalid_client"
+    assert exchanged("", "Basic nonsense!") == "invalid_client"
+    by_header = method == "client_secret_basic"
+    assert exchanged("" if by_header else secret, f"Basic {basic}" if by_header else "") == "given"
+
+
+def test_two_issuers_take_nothing_from_each_other() -> None:
+    """Clients, codes and tokens of one are unknown to the other."""
+    grants, other = Grants(), Place("http://127.0.0.1:8080", "/as2")
+    client = registered(grants)
+    assert answers.authorize(other, grants, asking(client)).consent is None
+    code = consented(grants, client)
+    wrong = answers.token(other, grants, exchanging(client, code), NOW)
+    assert wrong.right.members["error"] == "invalid_client"
+    token = answers.token(PLACE, grants, exchanging(client, code), NOW).values["access_token"]
+    assert grants.grant_of(token, other.issuer, other.resource, NOW) is None
+
+
+SECRET_REQUESTS: Final = (
+    asking("c", nonce="sec-1", login_hint="sec-2", whatever="sec-3", state="sec-4"),
+    exchanging("c", "sec-5", code_verifier="sec-6", client_secret="sec-7", other="sec-8"),
+    WebRequest("POST", "/mcp", "access_token=sec-9", (("authorization", "Bearer sec-a"),)),
+    WebRequest("GET", "/mcp", "", (("cookie", "a=sec-b"), ("x-api-key", "sec-c"))),
+    WebRequest("GET", "/x", "", (("referer", "http://a/?code=sec-d"), ("X-Other", "sec-e"))),
+    WebRequest(
+        "POST",
+        "/as/register",
+        "",
+        (("content-type", "application/json"),),
+        json.dumps({"client_secret": "sec-f", "redirect_uris": [URI]}),
+    ),
+    WebRequest("POST", "/as/token", "", (("content-type", "text/plain"),), "code=sec-g"),
+)
+
+
+@pytest.mark.parametrize("request_", SECRET_REQUESTS)
+def test_no_text_of_a_request_has_a_secret(request_: WebRequest) -> None:
+    """Names stand for the values."""
+    assert "sec-" not in request_.text()
+
+
+def test_a_path_cannot_write_a_header() -> None:
+    """A line break in it stays encoded."""
+    assert WebRequest("GET", "/.well-known/x\nhost: evil").text().count("\n") == 0
+
+
+def test_values_are_filled_in_once_as_the_response_goes_out() -> None:
+    """A value that looks like a name stays a value."""
+    right = prepared(Step.AUTHORIZE).right
+    filled = right.filled({"state": "{code}&x=1", "code": "abc"})
+    assert "code=abc&state=%7Bcode%7D%26x%3D1&iss" in filled.header("location")
+    assert WebResponse(200, (), '{"a": "{code}"}').filled({"code": 'x"y'}).members == {"a": 'x"y'}
+
+
+def test_every_problem_mistake_and_step_has_its_sentences() -> None:
+    """In both languages, and no sentence is left over."""
+    for language in LANGUAGES:
+        told = sentences_of("oauth", language)
+        assert {*CODES} <= {*told}
+        assert {*sentences_of("oauth mistake", language)} == {*mistakes()}
+        for step in Step:
+            assert {f"title {step}", f"what {step}"} <= {*told}
+
+
+@pytest.mark.parametrize("version", [one for one in versions.ALL if one > "2025"])
+def test_the_rules_are_those_of_the_version_in_use(version: str) -> None:
+    """Each sentence belongs to a step and has a page of its version."""
+    shown = [one for step in Step for one in of_step(step, version)]
+    assert shown
+    assert {*shown} == {one for one in musts() if one.since <= version <= one.until}
+    assert all(code in CODES for one in musts() for code in one.codes)
+    assert f"/{version}/" in page_of("no-challenge", version)
