@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.routing import APIRoute
 
+from docs.brought import brought
+from humanmcp import extensions
 from humanmcp.answering import schema
 from humanmcp.desk.api import read_calls, write_calls
 from humanmcp.desk.app import describe, description
 from humanmcp.desk.devices import login_page
 from humanmcp.desk.history import opening
 from humanmcp.export import hosts
-from humanmcp.extensions.host.terminal import chat
 from humanmcp.setup import config, doctor
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ PRINTED: Final[Mapping[str, Any]] = {
     "config HOST": config.ConfigShape,
     "doctor": doctor.DoctorShape,
     "hosts": hosts.HostRowShape,
-    "host -p TEXT": chat.PromptedShape,
+    **{command: extensions.load(shape) for command, shape in brought("printed")},
 }
 """What each command of the terminal prints with `--json`."""
 _INTRO: Final = (

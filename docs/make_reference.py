@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import re
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from docs import make_api, make_book_schema, make_install, make_man, make_manifests, make_types
-from humanmcp import cli, extensions
+from docs.brought import brought
+from humanmcp import cli
 from humanmcp.answering import mistakes
 from humanmcp.cli import commands
 from humanmcp.common.settings import DEFAULTS, FILE_NAME, PREFIX
@@ -29,7 +29,7 @@ from humanmcp.protocol.tables.faults import Fault
 from humanmcp.setup.hosts import HOSTS, Host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from humanmcp.protocol.diagnostics.problem import ProblemKind
 
@@ -358,20 +358,12 @@ def _faults() -> Iterator[str]:
         "",
         "| what | terminal | page | interface |",
         "| --- | --- | --- | --- |",
-        *(f"| {_labelled(' | '.join(row))} |" for row in (*FAULT_ROWS, *_brought("faults"))),
+        *(f"| {_labelled(' | '.join(row))} |" for row in (*FAULT_ROWS, *brought("faults"))),
     )
     for fault in Fault:
         title = say("fault", fault.value, "en")
         host = say("fault", f"{fault.value}.host", "en")
         yield from ("", f"## {fault.value}", "", f"**{plain(title)}**: {plain(host)}")
-
-
-def _brought(page: str) -> Iterator[Sequence[str]]:
-    """Yield what extensions bring to a table of a page: their `reference.toml`."""
-    for one in extensions.installed():
-        file = one.folder / "reference.toml"
-        if file.exists():
-            yield from tomllib.loads(file.read_text(encoding="utf-8")).get(page, ())
 
 
 def _labelled(text: str) -> str:

@@ -18,7 +18,6 @@ from typing import Any, Final
 from humanmcp import book, cli, extensions  # noqa: F401 - imported once for every run
 from humanmcp.desk.book import rules, saved_answers
 from humanmcp.export import command, readable, runnable  # noqa: F401 - imported once for every run
-from humanmcp.extensions.host.models.script import ScriptModel, ScriptRecorder
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.setup import config  # noqa: F401 - imported once for every run
 from humanmcp.terminal import forget  # noqa: F401 - imported once for every run
@@ -81,6 +80,11 @@ def run(words: list[str]) -> int:
         shelf.add(name="a", method="tools/call", tool="t", form=TextForm.TEXT, text="sunny")
         return 0
     if name == "record":
+        from humanmcp.extensions.host.models.script import (  # noqa: PLC0415 - it may be removed
+            ScriptModel,
+            ScriptRecorder,
+        )
+
         recorder = ScriptRecorder(ScriptModel.read(Path(rest[0])), Path(rest[1]).absolute())
         for _turn in recorder.model.turns:  # type: ignore[attr-defined]  # a recorded model
             recorder.turn((), (), lambda _piece: None)
