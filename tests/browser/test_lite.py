@@ -330,6 +330,7 @@ def test_a_full_storage_gets_a_sentence_and_a_file_that_fails_another(
     tools.send("Storage.overrideQuotaForOrigin", {"origin": site.origin, "quotaSize": 1_000_000})
     page.goto(site.address)
     expect(page.get_by_role("alert")).to_contain_text("storage of this browser is full")
+    expect(page.get_by_text("Loading Python")).to_be_hidden()
     tools.send("Storage.overrideQuotaForOrigin", {"origin": site.origin})
     site.cut = "program.zip.packed"
     page.reload()

@@ -104,7 +104,7 @@ function fail(error) {
   console.error(error);
   const shown = FAILURES[String(error).split(":")[0]] ?? "lacks";
   clearTimeout(stalled);
-  bar.hidden = true;
+  for (const one of document.querySelectorAll("#bar, #bringing")) one.hidden = true;
   for (const one of SENTENCES) document.getElementById(one).hidden = one !== shown;
 }
 
