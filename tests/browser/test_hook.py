@@ -189,7 +189,7 @@ def test_the_card_says_when_the_agent_asks_itself_and_goes_when_it_was_answered_
     over = asks({**CLAUDE, "hook_event_name": "PostToolUse"})
     assert said(over) is None
     assert said(first) is None
-    expect(page.locator("#said")).to_contain_text("at the agent")  # answered, or being sent
+    expect(page.locator("#said")).to_contain_text("the agent itself")  # answered, or being sent
     title = "Run a command bash"
     expect(page.locator("#subject")).to_have_text(title)
     expect(page.locator("#rows .row")).to_have_count(1)
