@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "first": {
-        "demo": "humanmcp.demo.command",
+        "demo": "humanmcp.extensions.classroom.demo.command",
         "serve": "humanmcp.server.serve",
         "desk": "humanmcp.desk.command",
         "inbox": "humanmcp.terminal.inbox",
@@ -45,8 +45,8 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "book": "humanmcp.book",
     },
     "teaching": {
-        "room": "humanmcp.room.command",
-        "lesson": "humanmcp.demo.lesson_command",
+        "room": "humanmcp.extensions.classroom.room.command",
+        "lesson": "humanmcp.extensions.classroom.demo.lesson_command",
     },
     "roles": {},
     "between": {},

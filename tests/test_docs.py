@@ -23,8 +23,8 @@ from humanmcp.common import own_process
 from humanmcp.common.book_file import decode_book, parse_book
 from humanmcp.common.settings import BOOK_NAME, DEFAULTS, FILE_NAME, PREFIX
 from humanmcp.common.shell import CommandFormatter
-from humanmcp.demo.command import DEMO_FOLDER
-from humanmcp.demo.lesson import (
+from humanmcp.extensions.classroom.demo.command import DEMO_FOLDER
+from humanmcp.extensions.classroom.demo.lesson import (
     LESSON_KEYS,
     MODEL_KEYS,
     OWN,
@@ -43,7 +43,7 @@ from humanmcp.locales.compiling import folders, sentences
 from humanmcp.protocol.answer_book.book_format import ENTRY_KEYS, NOTICES, SERVER
 from humanmcp.protocol.conversation.timeouts import CLIENTS
 from humanmcp.protocol.diagnostics.kinds import KINDS
-from humanmcp.room.command import ROOMS
+from humanmcp.extensions.classroom.room.command import ROOMS
 from humanmcp.server.text_files import files
 from humanmcp.server.text_files import folder as open_folder
 from humanmcp.setup.hosts import HOSTS

@@ -19,7 +19,7 @@ from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
-from humanmcp.demo.lesson import weather
+from humanmcp.extensions.classroom.demo.lesson import weather
 from humanmcp.desk.book.server_copy import ServerCopy
 from humanmcp.desk.history.problems import SessionProblems
 from humanmcp.desk.login import digest
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from humanmcp.answering.service import SayResult, SendResult
     from humanmcp.answering.summary import Row
-    from humanmcp.demo.steps import LessonSteps
+    from humanmcp.extensions.classroom.demo.steps import LessonSteps
     from humanmcp.desk.board import Board
     from humanmcp.desk.book.saved_answers import Shelf
     from humanmcp.desk.guard import Address

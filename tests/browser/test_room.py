@@ -17,7 +17,7 @@ from humanmcp.answering import mistakes
 from humanmcp.desk import examples
 from tests.browser.seats import PHONE
 from tests.browser.test_page import AXE, violations
-from tests.room.test_teaching import rows_of
+from tests.extensions.classroom.room.test_teaching import rows_of
 from tests.support import full_class
 from tests.support.room_process import Rooming
 from tests.support.waiting import PATIENCE, until

@@ -23,7 +23,7 @@ from humanmcp.inbox.contract import Item, Key, Purpose, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.room.app import _ROUTERS
+from humanmcp.extensions.classroom.room.app import _ROUTERS
 from tests.desk.devices.test_devices import Browser, link_of
 from tests.desk.test_guard import flat
 from tests.desk.test_rights import PEOPLE, Script, Seat

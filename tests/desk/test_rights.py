@@ -20,8 +20,8 @@ from humanmcp.desk.app import CALLS, PAGES
 from humanmcp.desk.rights import TABLE, Who
 from humanmcp.desk.routing import DeskRoute
 from humanmcp.inbox.contract import Order
-from humanmcp.lite import pages
-from humanmcp.room.app import _ROUTERS
+from humanmcp.extensions.classroom.lite import pages
+from humanmcp.extensions.classroom.room.app import _ROUTERS
 from tests.desk.devices.test_devices import Browser, link_of
 from tests.desk.test_guard import flat
 from tests.support.desk_process import Desking

@@ -19,7 +19,7 @@ from humanmcp.inbox.contract import SessionFacts
 from humanmcp.protocol.conversation.transcript import COMMAND, Direction, Frame
 from humanmcp.protocol.json.removed import names_in
 from humanmcp.protocol.validation.redaction import Redaction
-from humanmcp.room import results
+from humanmcp.extensions.classroom.room import results
 from humanmcp.server.recording import Addition
 from humanmcp.server.serve import Stderr
 from tests.export.recordings import HANDSHAKE, answer, ask, recording, text, write

@@ -443,7 +443,7 @@ for room in (humanmcp.protocol, humanmcp.inbox, humanmcp.server, humanmcp.termin
              humanmcp.setup):
     for found in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
         importlib.import_module(found.name)
-import humanmcp.cli, humanmcp.demo
+import humanmcp.cli, humanmcp.extensions.classroom.demo
 """
 
 

@@ -34,7 +34,7 @@ from humanmcp.locales import LANGUAGES
 CAN_FORK: Final = hasattr(socket, "send_fds") and sys.platform == "linux"
 _WANTED: Final = (
     *("humanmcp.desk.app", "humanmcp.desk.command", "humanmcp.desk.settings.demo_host"),
-    *("humanmcp.server.http.sessions", "humanmcp.room.command", "humanmcp.inbox.folder"),
+    *("humanmcp.server.http.sessions", "humanmcp.extensions.classroom.room.command", "humanmcp.inbox.folder"),
     *("anyio._backends._asyncio", "tomlkit", "uvicorn.loops.auto", "uvicorn.lifespan.off"),
     "watchdog.observers",
 )

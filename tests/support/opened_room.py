@@ -15,9 +15,9 @@ from humanmcp.desk.desk import BY
 from humanmcp.desk.guard import Address
 from humanmcp.inbox.transcript_writer import TranscriptWriter
 from humanmcp.protocol.conversation.transcript import Frame
-from humanmcp.room.classroom import Classroom
-from humanmcp.room.pages import page_context
-from humanmcp.room.seat import RoomSeat
+from humanmcp.extensions.classroom.room.classroom import Classroom
+from humanmcp.extensions.classroom.room.pages import page_context
+from humanmcp.extensions.classroom.room.seat import RoomSeat
 from humanmcp.server import resuming  # noqa: F401 - imported once for every run
 from tests.support.living_on import APPENDED
 from tests.support.waiting import until

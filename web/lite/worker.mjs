@@ -22,7 +22,7 @@ async function begin({ base, name, languages }) {
     FS.syncfs(into, (error) => (error ? fail(error) : done()));
   });
   await sync(true);
-  const { LiteDesk } = python.runPython('import sys; sys.path.insert(0, "/program"); import humanmcp.lite.lite_desk as found; found');
+  const { LiteDesk } = python.runPython('import sys; sys.path.insert(0, "/program"); import humanmcp.extensions.classroom.lite.lite_desk as found; found');
   const desk = LiteDesk(python.runPython(`from pathlib import Path; Path(${JSON.stringify(`${place}home`)})`), base, languages);
   const channel = new BroadcastChannel(name);
   let saving = Promise.resolve();

@@ -25,8 +25,8 @@ from humanmcp.answering.schema import TypedDict, diagnostic_shapes, filled
 from humanmcp.answering.service import OrderError, Outcome, Task
 from humanmcp.answering.standing import Urgency, prospects, standing_of
 from humanmcp.common.timestamps import seconds_of
-from humanmcp.demo.lesson import AT_DESK, Lesson, lesson_of, lesson_of_client
-from humanmcp.demo.steps import HOST
+from humanmcp.extensions.classroom.demo.lesson import AT_DESK, Lesson, lesson_of, lesson_of_client
+from humanmcp.extensions.classroom.demo.steps import HOST
 from humanmcp.desk import nodes, rendering
 from humanmcp.desk.board import opens_next
 from humanmcp.desk.book.saved_answers import Saved

@@ -1,0 +1,1 @@
+"""The classroom: lessons, rooms, and the page without a server."""

@@ -1,0 +1,74 @@
+"""`humanmcp lesson`: list the lessons, take one alone at a desk, or check one of your own."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from humanmcp.common.settings import add_flags, home_folder, make_home
+from humanmcp.common.terminal import to_stdout
+from humanmcp.extensions.classroom.demo.command import play, play_against
+from humanmcp.extensions.classroom.demo.good_host import Strictness
+from humanmcp.extensions.classroom.demo.lesson import client_name, find_lesson, lesson_names
+from humanmcp.locales import language_of, say, spoken_language
+from humanmcp.locales.stop import stopped
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humanmcp.common.parsing import Parser
+    from humanmcp.common.settings import Settings
+
+SECTION = "lesson"
+
+
+def add_arguments(parser: Parser) -> None:
+    flag = parser.flags(SECTION, "help ")
+    flag("name", nargs="?", default="", metavar="LESSON")
+    flag("--check", action="store_true")
+    flag("--open", action="store_true")
+    flag("--handshake", action="store_true")
+    flag("--server", metavar="COMMAND", default="")
+    add_flags(parser, "home", "files", "book", "lang")
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """List, check or play. Returns 0 when every step of the lesson passed."""
+    language = language_of(settings.lang)
+    if not arguments.name:
+        if arguments.check:
+            raise stopped("lesson", "check what")
+        return _list()
+    lesson_steps = find_lesson(arguments.name)(language)
+    if arguments.handshake:
+        lesson_steps = lesson_steps.with_handshake()
+    total = len(lesson_steps.requests)
+    to_stdout(
+        say(SECTION, "head", title=lesson_steps.title, count=total, teaches=lesson_steps.teaches)
+    )
+    if arguments.check:
+        return 0
+    if arguments.server:
+        passed = play_against(lesson_steps, shlex.split(arguments.server))
+        to_stdout(say(SECTION, "result", passed=sum(passed), count=total))
+        return int(sum(passed) < total)
+    home = make_home(home_folder(settings.home))
+    name, book = f"lesson {arguments.name}", settings.book
+    lesson_steps = lesson_steps.played_by(client_name(arguments.name, home))
+    opened = bool(arguments.open) and not book
+    done, passed = play(
+        *(lesson_steps, settings, Strictness.STRICT, name),
+        by_hand=not book,
+        book=book,
+        opened=opened,
+    )
+    to_stdout(say(SECTION, "result", passed=sum(passed), count=total))
+    return done or int(sum(passed) < total)
+
+
+def _list() -> int:
+    for name in lesson_names():
+        lesson_steps = find_lesson(name)(spoken_language())
+        to_stdout(f"{name:<16} ", lesson_steps.title)
+    to_stdout(say(SECTION, "how"))
+    return 0

@@ -1,0 +1,628 @@
+"""A room: its door, its seats, and what the teacher does with all of them.
+
+Everything that must survive is written to disk before it is shown (`records.py`): a room that was
+killed opens with all its seats, and with the same code, links and addresses.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import threading
+import time
+from collections import Counter
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from humanmcp.common.book_file import read_book_text
+from humanmcp.common.settings import make_private
+from humanmcp.extensions.classroom.demo.lesson import WEATHER, find_lesson, lesson_names, read_lesson
+from humanmcp.desk.board import Following
+from humanmcp.desk.guard import is_near
+from humanmcp.desk.rights import Who
+from humanmcp.inbox import open_inbox
+from humanmcp.inbox.atomic import keeping, write_private
+from humanmcp.inbox.attendant import Attendant
+from humanmcp.locales import language_of, spoken_language
+from humanmcp.locales.stop import stopped
+from humanmcp.extensions.classroom.room import records
+from humanmcp.extensions.classroom.room.clock import RoomClock
+from humanmcp.extensions.classroom.room.records import DoorState, RoomDoor, RoomRecord, SeatRecord, Visitor
+from humanmcp.extensions.classroom.room.seat import RoomSeat, SeatParts, mark_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from humanmcp.extensions.classroom.demo.steps import LessonSteps
+    from humanmcp.desk.guard import Address
+    from humanmcp.inbox.contract import Inbox
+
+EVERY: Final = 0.3
+"""Seconds between two broadcasts: thirty people type at once."""
+
+
+LOOKS_EVERY: Final = 1.0
+"""Seconds until the teacher sees what time alone has changed."""
+
+
+class Broadcaster:
+    """Calls `act` soon after `tell`, once for several calls. Runs in an attendant."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self._act = act
+        self._wake: Callable[[], object] = lambda: None
+        self._pending = False
+        self._not_before = 0.0
+
+    def tell(self) -> None:
+        """Schedule a broadcast. Callable from any thread."""
+        self._pending = True
+        self._wake()
+
+    # -- attended -------------------------------------------------------------------------------
+
+    def begin_steps(self, wake: Callable[[], object]) -> None:
+        """Learn how to be woken."""
+        self._wake = wake
+
+    def step(self, now: float) -> float | None:
+        """Broadcast pending updates, at most once per interval."""
+        if not self._pending:
+            return math.inf
+        if now < self._not_before:
+            return self._not_before
+        self._pending, self._not_before = False, now + EVERY
+        self._act()
+        return math.inf
+
+    def leave(self) -> None:
+        """Do nothing."""
+
+
+class TimedChanges:
+    """Tells when something is another one by time alone. Runs in an attendant."""
+
+    def __init__(self, look: Callable[[], object], tell: Callable[[], object]) -> None:
+        """Compare what `look` returns with what it returned before."""
+        self._look, self._tell = look, tell
+        self.seen: object = None
+
+    def begin_steps(self, wake: Callable[[], object]) -> None:
+        """Need no waking."""
+
+    def step(self, now: float) -> float:
+        """Tell of a change since the last look."""
+        seen = self._look()
+        if seen != self.seen:
+            self.seen = seen
+            self._tell()
+        return now + LOOKS_EVERY
+
+    def leave(self) -> None:
+        """Do nothing."""
+
+
+_log = logging.getLogger(__name__)
+
+SEATS: Final = "seats"
+LESSONS: Final = "lessons"
+"""The folder of the files that the teacher has brought."""
+MOST_SEATS: Final = 184
+"""As many as there are marks."""
+MOST_KNOCKS: Final = 100
+LONGEST_NAME: Final = 40
+LONGEST_HINT: Final = 400
+IDLE_AFTER: Final = 120.0
+STUCK_AFTER: Final = 180.0
+"""Seconds at one step."""
+STUCK_TRIES: Final = 3
+"""Answers to one step that did not pass."""
+GONE_AFTER: Final = 45.0
+UNUSED_AFTER: Final = 300.0
+"""Seconds without a sign after which nobody is expected to come back to a seat or a text."""
+
+
+class Knock(NamedTuple):
+    """A person who asks to join. With `lost`, the person had a seat before."""
+
+    number: int
+    key: str
+    name: str
+    lost: bool
+
+
+class Classroom:
+    """Everything that a room is. The methods may be called from any thread."""
+
+    def __init__(
+        self,
+        folder: Path,
+        language: str,
+        around: Callable[..., Any],
+        database: str = "",
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Open the room in `folder`, or make one. `around` returns the context of a page.
+
+        With the address of a database, the inboxes of seats are in it.
+        """
+        self.folder = make_private(folder)
+        self.language = language
+        self.record = records.read(folder / records.ROOM_FILE, RoomRecord) or RoomRecord()
+        self.record.lesson = self.record.lesson or WEATHER
+        self._lessons: dict[str, Callable[[str], LessonSteps]] = {}
+        self.door = RoomDoor()
+        self.clock = RoomClock(folder / records.CLOCK_FILE, ticks)
+        self.attendant = Attendant()
+        self._attending = threading.Thread(
+            target=partial(self.attendant.run, for_ever=True), name="attendant", daemon=True
+        )
+        self.knocks: dict[int, Knock] = {}
+        self._anew = False
+        self.granted: dict[int, int] = {}
+        """Which seat a knock was given."""
+        self._seats: dict[int, RoomSeat] = {}
+        self.removed: dict[int, SeatRecord] = {}
+        """The seats that the teacher has taken away, which their people can be given back."""
+        seats = make_private(folder / SEATS)
+        self._database = database
+        self._following = Following(below=None if database else seats)
+        self._around = around
+        self._lock = threading.RLock()
+        self._broadcaster = Broadcaster(self._tell)
+        self.timed = TimedChanges(self.by_time, self._broadcaster.tell)
+        self.opened_at = self.door.clock()
+        self.on_removed: Callable[[int], object] = lambda _number: None
+        """Called when a seat was taken away, with its number."""
+        self.address: Address
+
+    # -- opening and closing --------------------------------------------------------------------
+
+    def open(self, address: Address, url: str) -> None:
+        self.address, self.url = address, url
+        self.teacher = self._make_seat(SeatRecord(0, self.record.teacher), "teacher")
+        self.wall = self._make_seat(SeatRecord(0, self.record.wall), "wall")
+        self.attendant.attend(self._broadcaster, background=True)
+        self.attendant.attend(self.clock, background=True)
+        self.attendant.attend(self.timed, background=True)
+        self.door.admit(Visitor(Who.TEACHER), self.record.teacher)
+        self.door.admit(Visitor(Who.GUEST), self.record.wall)
+        self.keep()
+
+    def run(self) -> None:
+        """Reopen every seat, and watch the inboxes until `close`."""
+        self._attending.start()
+        self._following.__enter__()
+        self._following.add(self.teacher.folder, self.teacher.board)
+        for record in self._kept():
+            if record.removed:
+                self.removed[record.number] = record
+                self.door.admit(Visitor(Who.LEARNER, record.number), record.key)
+                continue
+            seat = self._take_in(record)
+            if self._anew:
+                seat.take_lesson("", told="lesson")
+            else:
+                seat.go_on()
+
+    def end_streams(self) -> None:
+        """End what browsers listen to. Callable from any thread."""
+        for seat in (self.teacher, self.wall, *self._seats.values()):
+            seat.desk.live.end()
+            seat.watched.live.end()
+
+    def close(self) -> None:
+        """End every session and thread, and wait until each session has ended in its inbox."""
+        self.end_streams()
+        self.attendant.stop()
+        self._attending.join()
+        self._following.__exit__()
+
+    def _kept(self) -> list[SeatRecord]:
+        found = []
+        for file in sorted((self.folder / SEATS).glob(f"*/{records.SEAT_FILE}")):
+            try:
+                record = records.read(file, SeatRecord)
+            except (OSError, ValueError) as error:
+                _log.warning("%s is no seat: %s", file, error)
+                continue
+            if record is not None and record.number:
+                found.append(record)
+        return sorted(found, key=lambda one: one.number)
+
+    def keep(self) -> None:
+        """Write the room down, and show that something has changed.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        with keeping("room"):
+            records.keep(self.folder / records.ROOM_FILE, self.record)
+        self._broadcaster.tell()
+
+    def note(self, **changes: object) -> None:
+        """Change what is kept of the room, and show it in every seat."""
+        with self._lock:
+            for name, value in changes.items():
+                setattr(self.record, name, value)
+            self.keep()
+        for seat in self.seats:
+            seat.board.poke()
+
+    # -- who is there ---------------------------------------------------------------------------
+
+    @property
+    def seats(self) -> list[RoomSeat]:
+        """The learners' seats, in the order in which they were taken."""
+        return [self._seats[number] for number in sorted(self._seats)]
+
+    def seat(self, number: int) -> RoomSeat | None:
+        return self._seats.get(number)
+
+    def seat_of(self, visitor: Visitor) -> RoomSeat | None:
+        """Return the seat whose desk a visitor sees."""
+        match visitor.kind:
+            case Who.TEACHER:
+                return self.teacher
+            case Who.GUEST:
+                return self.wall
+            case Who.KNOCKER:
+                return None
+            case _:
+                return self.seat(visitor.seat)
+
+    def join(self, name: str) -> RoomSeat | None:
+        """Give a person a seat; None if all are taken. Two people may have the same name."""
+        with self._lock:
+            if len(self._seats) >= MOST_SEATS:
+                return None
+            number = self._free_number()
+            joined = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            record = SeatRecord(number, name=name[:LONGEST_NAME], joined=joined)
+            seat = self._take_in(record)
+        self.door.seen[Visitor(Who.LEARNER, number)] = seat.active_at = self.door.clock()
+        seat.taken_at = self.clock()
+        seat.note()
+        seat.practise()
+        self._broadcaster.tell()
+        return seat
+
+    def _free_number(self) -> int:
+        """Return the next free number: neither the number nor its mark is used twice."""
+        marks = {mark_of(one) for one in self._seats}
+        number = max(self.record.last_seat, *self._seats, 0) + 1
+        while mark_of(number) in marks:
+            number += 1
+        self.record.last_seat = number
+        self.keep()
+        return number
+
+    def remove(self, seats: Iterable[RoomSeat]) -> None:
+        """Remove seats. Their people are told, and can be given them back with all their work."""
+        for seat in seats:
+            number = seat.record.number
+            with self._lock:
+                self._seats.pop(number, None)
+                self.removed[number] = seat.record
+                self.door.dismiss(Visitor(Who.WATCHER, number))
+                for knock in [one for one, given in self.granted.items() if given == number]:
+                    self.send_away(knock)
+            seat.close()
+            self.on_removed(number)
+            if str(number) in self.record.projected.split():
+                self.note(projected="code")
+        self._broadcaster.tell()
+
+    def is_removed(self, visitor: Visitor) -> bool:
+        """Return True for a learner whose seat was removed."""
+        return visitor.kind is Who.LEARNER and visitor.seat in self.removed
+
+    def _restored(self, number: int) -> RoomSeat | None:
+        record = self.removed.pop(number, None)
+        if record is None:
+            return None
+        record.removed = 0.0
+        seat = self._take_in(record)
+        seat.note()
+        seat.go_on()
+        return seat
+
+    def _take_in(self, record: SeatRecord) -> RoomSeat:
+        seat = self._make_seat(record, f"{record.number:03d}")
+        self._following.add(seat.folder, seat.board)
+        self._seats[record.number] = seat
+        self.door.admit(Visitor(Who.LEARNER, record.number), record.key)
+        # The teacher's own key leads to each seat, too: to look on.
+        self.door.admit(Visitor(Who.WATCHER, record.number), self.record.teacher)
+        return seat
+
+    def _make_seat(self, record: SeatRecord, name: str) -> RoomSeat:
+        with keeping("seat", number=record.number):
+            folder = make_private(self.folder / SEATS / name)
+        return RoomSeat(
+            record,
+            folder,
+            SeatParts(
+                self.door,
+                self.clock,
+                self.address,
+                self.language,
+                self.attendant,
+                lambda seat, language: self.lesson_steps(language, seat.lesson),
+                self.lesson_of,
+                self._changed,
+                partial(self._around, self),
+                lambda one: self.link(one.key) + "/mcp",
+                self._inbox,
+            ),
+        )
+
+    def _inbox(self, folder: Path) -> Inbox:
+        """Open the inbox of a seat: in its folder, or in the database under the seat's name."""
+        return open_inbox(folder, self._database, f"{self.record.name}/{folder.name}")
+
+    def link(self, key: str) -> str:
+        return f"{self.url}/s/{key}"
+
+    def typed_link(self, key: str) -> str:
+        """Return the link of the teacher or the projector, short enough to be typed."""
+        return self.link(records.spaced(records.typed_key(key)))
+
+    @property
+    def is_reachable(self) -> bool:
+        """Return True if a phone can open the address of the room."""
+        return not is_near(urlsplit(self.url).netloc)
+
+    @property
+    def joining_link(self) -> str:
+        """The address of the door, with the code filled in."""
+        return f"{self.url}/login?code={self.record.code}"
+
+    def key_of(self, visitor: Visitor) -> str:
+        """Return the key of a visitor who is known."""
+        match visitor.kind:
+            case Who.TEACHER | Who.WATCHER:
+                return self.record.teacher
+            case Who.GUEST:
+                return self.record.wall
+            case Who.KNOCKER:
+                return self.knocks[visitor.seat].key
+            case _:
+                return self._seats[visitor.seat].record.key
+
+    # -- the door -------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> DoorState:
+        """Whether the code opens a seat."""
+        return DoorState(self.record.door)
+
+    def set_door(self, state: DoorState) -> None:
+        """Open or lock the door. After a lock, the code is a new one."""
+        locked = self.state is DoorState.LOCKED
+        code = records.new_code() if locked and state is not DoorState.LOCKED else self.record.code
+        self.note(door=state.value, code=code)
+
+    def knock(self, name: str, *, lost: bool) -> Knock | None:
+        """Add a person who asks to join; None if too many do."""
+        with self._lock:
+            if len(self.knocks) >= MOST_KNOCKS:
+                return None
+            number = max((*self.knocks, *self.granted), default=0) + 1
+            knock = Knock(number, records.new_key(), name[:LONGEST_NAME], lost)
+            self.knocks[number] = knock
+            self.door.admit(Visitor(Who.KNOCKER, number), knock.key)
+        self._broadcaster.tell()
+        return knock
+
+    def let_in(self, number: int, seat: int = 0) -> None:
+        """Give a person at the door a seat: a new one, or the seat that was lost or removed."""
+        with self._lock:
+            knock = self.knocks.get(number)
+            if knock is None or number in self.granted:
+                return
+            given = self.seat(seat) or self._restored(seat) if seat else self.join(knock.name)
+            if given is not None:
+                self.granted[number] = given.record.number
+        self._broadcaster.tell()
+
+    def send_away(self, number: int) -> None:
+        """Forget a knock."""
+        with self._lock:
+            self.knocks.pop(number, None)
+            self.granted.pop(number, None)
+            self.door.dismiss(Visitor(Who.KNOCKER, number))
+        self._broadcaster.tell()
+
+    # -- the lesson -----------------------------------------------------------------------------
+
+    def lesson_steps(self, language: str = "", lesson: str = "") -> LessonSteps:
+        """Return a lesson, that of this room or another, in a language."""
+        name = lesson or self.record.lesson
+        if name not in self._lessons:
+            self._lessons[name] = self._find_lesson(name)
+        return self._lessons[name](language or language_of(self.language))
+
+    def lesson_of(self, record: SeatRecord) -> str:
+        return record.lesson or self.record.lesson
+
+    def plays(self, lesson: str) -> None:
+        """Play this lesson from now on. Answers of another lesson do not count for it.
+
+        Raises:
+            StopError: there is no such lesson, its file cannot be used, or it is played over HTTP.
+        """
+        self._lessons[lesson] = _playable(lesson, self._find_lesson(lesson))
+        self._anew = lesson != (self.record.lesson or lesson)
+        self.record.lesson = lesson
+
+    def lessons(self) -> list[str]:
+        """Return the lessons to choose from: those that come along, and that of the room."""
+        names = [one for one in lesson_names() if not self.lesson_steps("en", one).http]
+        names += sorted(one.name for one in (self.folder / LESSONS).glob("*.toml"))
+        return names if self.record.lesson in names else [self.record.lesson, *names]
+
+    def brought(self, lesson: str) -> str:
+        """Return the name of a lesson in this room. A file is kept here: it may change outside.
+
+        Raises:
+            StopError: the file is no lesson, is played over HTTP, or cannot be written.
+        """
+        file = Path(lesson).expanduser()
+        if lesson in lesson_names() or not file.is_file():
+            return lesson
+        return self.add_lesson(file.name, read_book_text(file))
+
+    def add_lesson(self, name: str, text: str) -> str:
+        """Keep a file that the teacher has brought. Return the name of its lesson in this room.
+
+        What is kept of a seat counts the steps of a lesson. So a lesson that was played stays as it
+        is, and another text of that name gets a number.
+
+        Raises:
+            StopError: it is no lesson, is played over HTTP, or cannot be written.
+        """
+        stem = re.sub(r"[^\w-]+", "-", Path(name).stem)[:LONGEST_NAME] or "lesson"
+        played = {one for record in self._kept() for one in record.steps}
+        kept = make_private(self.folder / LESSONS)
+        names = (f"{stem}-{at}.toml" if at > 1 else f"{stem}.toml" for at in count(1))
+        free = (one for one in names if one not in played or _text_of(kept / one) in {"", text})
+        file = Path(next(free))
+        self._lessons[file.name] = _playable(name, read_lesson(text, file))
+        with keeping("room"):
+            write_private(kept / file, text)
+        self._broadcaster.tell()
+        return file.name
+
+    def _find_lesson(self, name: str) -> Callable[[str], LessonSteps]:
+        own = self.folder / LESSONS / Path(name).name
+        made = find_lesson(str(own) if own.is_file() else name)
+        return lambda language: made(language).with_handshake()  # in a class, it is taught
+
+    def next_lesson(self, seat: RoomSeat) -> tuple[str, str] | None:
+        """Return name and title of the lesson after that of a seat; None after the last one."""
+        names, now = self.lessons(), self.lesson_of(seat.record)
+        later = names[names.index(now) + 1 :][:1] if now in names else []
+        return next(((one, self.lesson_steps(spoken_language(), one).title) for one in later), None)
+
+    def take_lesson(self, lesson: str) -> None:
+        """Begin a lesson in every seat."""
+        if lesson in self.lessons():
+            self.plays(lesson)
+            self.keep()
+            for seat in self.seats:
+                seat.take_lesson("", told="lesson")
+
+    @property
+    def next_step(self) -> int:
+        """The step after that of the learner who is furthest behind; 0 after the last one."""
+        standings = [
+            standing
+            for seat in self.seats
+            if self.lesson_of(seat.record) == self.record.lesson
+            and self.presence(seat) != "gone"
+            and (standing := seat.standing) is not None
+        ]
+        now = min((one.step for one in standings), default=1)
+        return now + 1 if now < len(self.lesson_steps().requests) else 0
+
+    def behind(self, step: int) -> list[RoomSeat]:
+        """Return the seats that have not reached this step of the class lesson."""
+        return [
+            seat
+            for seat in self.seats
+            if self.lesson_of(seat.record) == self.record.lesson and seat.is_behind(step)
+        ]
+
+    def misconceptions(self) -> list[tuple[str, int, int, int]]:
+        """Return each kind of mistake, and in how many seats it is now, was stopped, was sent."""
+        now = Counter(code for seat in self.seats for code in seat.codes)
+        stopped = Counter(code for seat in self.seats for code in seat.stopped_codes)
+        sent = Counter(code for seat in self.seats for code in seat.sent_codes)
+        found = [(code, now[code], stopped[code], sent[code]) for code in now | stopped | sent]
+        return sorted(found, key=lambda one: (-one[1], -one[2] - one[3], one[0]))
+
+    def presence(self, seat: RoomSeat) -> str:
+        """Return whether a learner is here, idle, or gone."""
+        now = self.door.clock()
+        visitor = Visitor(Who.LEARNER, seat.record.number)
+        seen = self.door.seen.get(visitor, self.opened_at)
+        if not seat.desk.live.streams and now - seen > GONE_AFTER:
+            return "gone"
+        active_at = max(seat.active_at, self.opened_at)  # what was before is not known
+        return "idle" if now - active_at > IDLE_AFTER else "here"
+
+    def was_active(self, seat: RoomSeat) -> bool:
+        """Return True if a learner wrote or pressed something a short time ago."""
+        return self.door.clock() - seat.active_at < UNUSED_AFTER
+
+    def is_at_work(self, seat: RoomSeat) -> bool:
+        """Return True if a learner who is here, or was here lately, has an open request."""
+        is_here = self.presence(seat) != "gone" or self.was_active(seat)
+        return is_here and bool(seat.board.waiting())
+
+    def is_unused(self, seat: RoomSeat) -> bool:
+        """Return True if nothing was done in a seat, and nobody has been there for minutes."""
+        visitor = Visitor(Who.LEARNER, seat.record.number)
+        seen = max(self.door.seen.get(visitor, 0.0), seat.active_at, self.opened_at)
+        is_left = not seat.desk.live.streams and self.door.clock() - seen > UNUSED_AFTER
+        return is_left and not seat.has_done_anything
+
+    def is_stuck(self, seat: RoomSeat) -> bool:
+        """Return True if a learner who is here does not get past a step."""
+        standing, step = seat.standing, None
+        if standing is None or standing.is_over or self.presence(seat) == "gone":
+            return False
+        step = seat.steps.get(str(standing.step))
+        tried = step is not None and step.tries >= STUCK_TRIES and not step.passed
+        return tried or 0 < standing.since < self.clock() - STUCK_AFTER
+
+    def name_of(self, seat: RoomSeat) -> str:
+        """Return how a seat is called for the teacher: a second one of a name with a number."""
+        mark = mark_of(seat.record.number).words()
+        same = [one.record.number for one in self.seats if one.record.name == seat.record.name]
+        turn = same.index(seat.record.number) + 1 if seat.record.number in same else 1
+        name = seat.record.name or mark
+        return f"{name} ({turn})" if turn > 1 and seat.record.name else name
+
+    # -- what is shown --------------------------------------------------------------------------
+
+    def by_time(self) -> list[object]:
+        """Return what the teacher sees of each seat that changes while nobody does anything."""
+        found: list[object] = []
+        for seat in self.seats:
+            mistakes = sum(len(one.mistakes) for one in seat.steps.values())
+            found += seat.record.number, self.presence(seat), self.is_stuck(seat), mistakes
+        return found
+
+    def _changed(self, seat: RoomSeat) -> None:
+        if seat.record.number:
+            self._broadcaster.tell()
+
+    def _tell(self) -> None:
+        self.teacher.board.poke()
+        self.wall.board.poke()
+
+
+def _text_of(file: Path) -> str:
+    """Return what is in a file; "" for nothing that can be read."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
+def _playable(name: str, lesson: Callable[[str], LessonSteps]) -> Callable[[str], LessonSteps]:
+    """Return a lesson that a room can play.
+
+    Raises:
+        StopError: it is played over HTTP.
+    """
+    if lesson("en").http:
+        raise stopped("room", "lesson over http", name=name)
+    return lesson

@@ -1,0 +1,149 @@
+"""What a class has done, to take away: a table of all lessons of all seats, and a page of each."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from collections import Counter
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.export.readable import defused, write_html
+from humanmcp.export.recording import ExportOptions, Recording
+from humanmcp.locales import say, who
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.json.visible import visible
+from humanmcp.protocol.validation.redaction import redact_recording
+from humanmcp.extensions.classroom.room.practice import StepOutcome
+from humanmcp.extensions.classroom.room.records import StepRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from humanmcp.inbox.contract import SessionFacts
+    from humanmcp.extensions.classroom.room.classroom import Classroom
+    from humanmcp.extensions.classroom.room.seat import RoomSeat
+
+_UNSAFE: Final = re.compile(r"[^\w-]+")
+
+
+def packed(classroom: Classroom) -> bytes:
+    """Return an archive with a page for each lesson of each seat, and the table."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("seats.csv", table(classroom).encode("utf-8-sig"))
+        for seat in classroom.seats:
+            for title, text in _pages(seat):
+                name = _UNSAFE.sub("-", f"{classroom.name_of(seat)}-{title}").strip("-")
+                archive.writestr(f"{seat.record.number:03d}-{name}.html", text)
+    return made.getvalue()
+
+
+def _pages(seat: RoomSeat) -> Iterator[tuple[str, str]]:
+    """Export the longest session of each lesson and of each own host: restarts leave short ones.
+
+    The page of a lesson ends with the final text of each step, whichever session it is of.
+    """
+    longest: dict[str, tuple[tuple[Frame, ...], SessionFacts, str | None]] = {}
+    for facts in seat.inbox.sessions():
+        lesson = seat.record.sessions.get(facts.name)
+        title = f"host {facts.client}" if lesson is None else lesson.rpartition("/")[2]
+        frames = tuple(seat.inbox.frames(facts.name))
+        if title not in longest or len(frames) > len(longest[title][0]):
+            longest[title] = frames, facts, lesson
+    for title, (frames, facts, lesson) in sorted(longest.items()):
+        yield title, _page(frames, facts, _final_texts(seat, lesson) if lesson else {})
+
+
+def _page(frames: Sequence[Frame], facts: SessionFacts, final: Mapping[str, str]) -> str:
+    typed = [Frame(0, "", Direction.OUT, one.encode("utf-8", "replace")) for one in final.values()]
+    redacted = redact_recording([*frames, *typed])
+    recording = Recording(facts.name, redacted.frames[: len(frames)], facts)
+    page = write_html(recording, ExportOptions())
+    head, end, tail = page.rpartition("</main>")
+    texts = zip(final, redacted.frames[len(frames) :], strict=True)
+    parts = (
+        f"<h3>{escape(step)}</h3><pre>{escape(visible(one.text))}</pre>" for step, one in texts
+    )
+    return f"{head}<h2>{escape(say('room', 'final'))}</h2>{''.join(parts)}{end}{tail}"
+
+
+def _final_texts(seat: RoomSeat, lesson: str) -> dict[str, str]:
+    """Return what was written last at each step of a lesson: sent, or still a draft."""
+    found = {}
+    for number, step in sorted(seat.steps_in(lesson).items(), key=lambda one: int(one[0])):
+        for item in seat.items_of(step.asked):
+            answer, draft = item.answer, item.draft
+            if answer is not None:
+                found[f"{number} {item.method}, {who(answer.by)}"] = answer.line
+            elif draft is not None and draft.touched:
+                found[f"{number} {item.method}, {say('room', 'draft')}"] = draft.text
+            else:
+                continue
+            break
+    return found
+
+
+_COLUMNS: Final = (
+    *("seat", "name", "mark", "joined", "lesson", "handed in", "step", "steps", "passed", "given"),
+    *("tries", "hints", "hands", "mistakes", "stopped", "sent"),
+)
+
+
+def table(classroom: Classroom) -> str:
+    """Return a table of steps, tries and mistakes: a line for each seat and each of its lessons."""
+    made = io.StringIO()
+    writer = csv.writer(made)
+    rows = [(seat, lesson) for seat in classroom.seats for lesson in _lessons(classroom, seat)]
+    total = max((len(classroom.lesson_steps(lesson=one).requests) for _, one in rows), default=0)
+    heads = [say("room", f"table.{one}") for one in _COLUMNS]
+    heads += [
+        say("room", f"table.{one} n", step=step)
+        for one in ("tries", "seconds")
+        for step in range(1, total + 1)
+    ]
+    writer.writerow(heads)
+    for seat, lesson in rows:
+        writer.writerow([defused(one) for one in _row(classroom, seat, lesson, total)])
+    return made.getvalue()
+
+
+def _lessons(classroom: Classroom, seat: RoomSeat) -> list[str]:
+    """Return the lessons of a seat, the present one last."""
+    now = classroom.lesson_of(seat.record)
+    return [*(one for one in seat.record.steps if one != now), now]
+
+
+def _row(classroom: Classroom, seat: RoomSeat, lesson: str, total: int) -> Iterator[str]:
+    record, steps = seat.record, seat.steps_in(lesson)
+    at, passed = max(map(int, steps), default=0), sum(one.passed for one in steps.values())
+    if lesson == classroom.lesson_of(record) and (standing := seat.standing) is not None:
+        at = min(standing.step, standing.total)
+        passed = max(passed, standing.outcomes.count(StepOutcome.PASSED))
+    yield str(record.number)
+    yield classroom.name_of(seat)
+    yield seat.mark.words()
+    yield record.joined
+    yield lesson.rpartition("/")[2]
+    yield record.handed_in.get(lesson, "")
+    yield str(at)
+    yield str(len(classroom.lesson_steps(lesson=lesson).requests))
+    yield str(passed)
+    yield " ".join(number for number in sorted(steps, key=int) if steps[number].given)
+    yield str(sum(one.tries for one in steps.values()))
+    yield str(sum(one.hints for one in steps.values()))
+    yield str(sum(one.hands for one in steps.values()))
+    yield _counted(code for one in steps.values() for code in one.mistakes)
+    yield _counted(code for one in steps.values() for code in one.stopped)
+    yield _counted(code for one in steps.values() for code in one.sent)
+    each = [steps.get(str(step), StepRecord()) for step in range(1, total + 1)]
+    yield from (str(one.tries) for one in each)
+    seconds = (seat.seconds_at(lesson, step) for step in range(1, total + 1))
+    yield from ("" if one is None else f"{one:.0f}" for one in seconds)
+
+
+def _counted(codes: Iterable[str]) -> str:
+    """Return each code with the number of steps in which it was made."""
+    return " ".join(f"{code}:{count}" for code, count in sorted(Counter(codes).items()))

@@ -1,0 +1,592 @@
+"""One seat of a room: its mark, its desk with a separate inbox, and its practice host.
+
+No seat can read another, because each has only its own inbox. Everything about all seats
+(the door, the wall, the teacher's pages) is in the room.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.answering import service
+from humanmcp.answering.open_exchange import OpenExchange
+from humanmcp.common.book_file import BookFile
+from humanmcp.common.settings import sample
+from humanmcp.common.timestamps import now
+from humanmcp.extensions.classroom.demo.command import WEATHER_BOOK
+from humanmcp.extensions.classroom.demo.lesson import lesson_of
+from humanmcp.extensions.classroom.demo.steps import GIVEN_BY, HOST
+from humanmcp.desk.board import Board
+from humanmcp.desk.book.saved_answers import Shelf
+from humanmcp.desk.desk import Desk, Press
+from humanmcp.desk.live import Live
+from humanmcp.desk.login import digest
+from humanmcp.inbox.atomic import keeping
+from humanmcp.inbox.contract import InboxError, Key, Life, StoreError, UnknownItemError
+from humanmcp.locales import language_of, say
+from humanmcp.protocol.answer_book.decide import Mode
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.model import HINTS
+from humanmcp.protocol.json.jsonrpc import with_token
+from humanmcp.extensions.classroom.room import records
+from humanmcp.extensions.classroom.room.practice import (
+    BY_TEACHER,
+    LessonStanding,
+    Practice,
+    PracticeLine,
+    PracticeSession,
+    StepEnd,
+    StepOutcome,
+)
+from humanmcp.extensions.classroom.room.records import StepRecord
+from humanmcp.server.memory_connection import MemoryConnection
+from humanmcp.server.serve import ServerParts
+from humanmcp.server.waiting import ServeOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from starlette.requests import Request
+
+    from humanmcp.extensions.classroom.demo.steps import LessonSteps
+    from humanmcp.desk.guard import Address
+    from humanmcp.inbox.attendant import Attendant
+    from humanmcp.inbox.contract import Draft, Inbox, Item, Reply
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.extensions.classroom.room.clock import RoomClock
+    from humanmcp.extensions.classroom.room.records import RoomDoor, SeatRecord
+    from humanmcp.server.session import ServedSession
+
+_log = logging.getLogger(__name__)
+
+COLOURS: Final = ("blue", "green", "red", "yellow", "purple", "orange", "grey", "brown")
+ANIMALS: Final = (
+    *("fox", "owl", "bear", "whale", "frog", "cat", "crane", "rabbit", "turtle", "horse"),
+    *("penguin", "monkey", "sparrow", "deer", "tiger", "mouse", "elephant", "dolphin", "goat"),
+    *("hedgehog", "duck", "wolf", "snail"),
+)
+"""Their number and that of the colours have no common divisor, which makes 184 marks."""
+
+
+class SeatMark(NamedTuple):
+    """A colour and an animal, by code."""
+
+    colour: str
+    animal: str
+
+    def words(self) -> str:
+        animal = say("room", f"animal.{self.animal}")
+        return say("room", f"colour.{self.colour}", animal=animal)
+
+
+def mark_of(number: int) -> SeatMark:
+    """Return the mark of the seat with this number, from 1."""
+    return SeatMark(COLOURS[(number - 1) % len(COLOURS)], ANIMALS[(number - 1) % len(ANIMALS)])
+
+
+BOOK: Final = "book.toml"
+_LESSON: Final = 1200
+"""Lines of a session of one's own client from which its lesson is read, with the notes of HTTP."""
+_LAYOUT: Final = frozenset({"J51"})
+"""The page lays out answers over several lines: that is not a mistake."""
+_NOTHING_YET: Final = frozenset({"J19", "M61"})
+"""The problems of an empty box, and of a template: nothing was written, so nothing is wrong."""
+MISTAKE_AFTER: Final = 2.0
+"""Seconds until a problem counts: a half-typed word is not a mistake."""
+
+
+class SeatParts(NamedTuple):
+    """What a seat needs of its room. `around` returns the context of a seat's pages.
+
+    `lesson_steps` makes the lesson of a seat in a language, `lesson` returns its name.
+
+    `inbox` opens the inbox of the seat with this folder.
+    """
+
+    door: RoomDoor
+    clock: RoomClock
+    address: Address
+    language: str
+    attendant: Attendant
+    lesson_steps: Callable[[SeatRecord, str], LessonSteps]
+    lesson: Callable[[SeatRecord], str]
+    changed: Callable[[RoomSeat], object]
+    around: Callable[[RoomSeat, Request], Mapping[str, Any]]
+    url: Callable[[SeatRecord], str]
+    inbox: Callable[[Path], Inbox]
+    board: Callable[[Inbox], Board] = Board
+
+
+class RoomSeat:
+    """A seat, which is saved in its folder. The methods may be called from any thread."""
+
+    def __init__(self, record: SeatRecord, folder: Path, parts: SeatParts) -> None:
+        """Open the inbox. The rest of the seat is saved in `folder`."""
+        self.record = record
+        self.folder = folder
+        self.mark = mark_of(record.number)
+        self.practice: Practice | None = None
+        self.active_at = -math.inf
+        """When the learner did something last, by the clock of the door."""
+        self.taken_at = -math.inf
+        """When the learner joined, by the clock of the class; -inf for before this process."""
+        self._parts = parts
+        self.clock = parts.clock
+        self._problems: tuple[Key, dict[str, float]] | None = None
+        """The problems of the current draft, each with the time since when it is there."""
+        self._lock = threading.RLock()
+        self._is_closed = False
+        self.inbox = parts.inbox(folder)
+        self.inbox.sweep()
+        board = parts.board(self.inbox)
+        board.listen(self._changed)
+        self.desk = Desk(
+            home=folder,
+            board=board,
+            live=Live(board),
+            door=parts.door,
+            address=parts.address,
+            shelf=Shelf(folder),
+            book=folder / BOOK,
+            language=parts.language,
+            url=parts.url(record),
+            play=lambda _language, _helps: self.practise(),
+            judged=self._judged,
+            wrote=self._show_draft,
+            around=partial(parts.around, self),
+            lesson_steps=lambda language: parts.lesson_steps(record, language),
+            draft_name=self._draft_name,
+        )
+        self.watched = replace(
+            self.desk, live=Live(board), judged=self._judged_for_teacher, by=BY_TEACHER
+        )
+        """The same desk for the teacher, whose streams do not count as the learner's presence."""
+
+    @property
+    def board(self) -> Board:
+        return self.desk.board
+
+    def _changed(self) -> None:
+        self._parts.changed(self)
+
+    def _show_draft(self) -> None:
+        """Show what is being typed, if somebody watches: the teacher, or the learner."""
+        if self.record.pen or self.watched.live.streams:
+            self.board.poke()
+
+    def note(self, **changes: object) -> None:
+        """Change what is kept of the seat, and show it."""
+        with self._lock:
+            for name, value in changes.items():
+                setattr(self.record, name, value)
+            if self._is_closed:
+                return
+            with keeping("seat", number=self.record.number):
+                records.keep(self.folder / records.SEAT_FILE, self.record)
+        self.board.poke()
+
+    def _note_now_or_later(self, **changes: object) -> None:
+        """Change what is kept of the seat. What a full disk refuses comes with the next change."""
+        try:
+            self.note(**changes)
+        except StoreError as error:
+            _log.warning("seat %s: %s", self.record.number, error)
+
+    @property
+    def has_done_anything(self) -> bool:
+        """Return True if the seat was used: an answer, a draft, a raised hand, or a host."""
+        with self._lock:
+            steps = [one for lesson in self.record.steps.values() for one in lesson.values()]
+        tried = any(one.tries for one in steps)
+        clients = {one.facts.client for one in self.board.sessions()} - {"", HOST}
+        typed = any(self._is_written(row.key) for row in self.board.waiting())
+        return bool(tried or self.record.hand or clients or typed)
+
+    def close(self) -> None:
+        """Leave the lesson where it is, and note that the seat was removed."""
+        if self.practice is not None:
+            self.practice.leave_off()
+        self.desk.live.end()
+        self.watched.live.end()
+        with self._lock:
+            self.note(removed=time.time())
+            self._is_closed = True
+
+    # -- the practice host ----------------------------------------------------------------------
+
+    @property
+    def standing(self) -> LessonStanding | None:
+        """Where the learner is in the lesson; None before it began.
+
+        A client under test can also pass a lesson for client developers.
+        """
+        own = self._own_standing()
+        return self.practice.standing if own is None and self.practice is not None else own
+
+    def _own_standing(self) -> LessonStanding | None:
+        lesson_steps = self._lesson_steps
+        found = (one.facts for one in self.board.sessions() if one.facts.client not in {"", HOST})
+        facts = next(found, None) if lesson_steps.tries_clients else None
+        if facts is None:
+            return None
+        lesson = lesson_of(
+            self.inbox.last_frames_before(facts.name, 0, _LESSON), lesson_steps, own=True
+        )
+        steps = lesson.answered if lesson else ()
+        outcomes = tuple(StepOutcome.FAILED if one.failed else StepOutcome.PASSED for one in steps)
+        return LessonStanding(len(outcomes) + 1, len(lesson_steps.requests), outcomes)
+
+    @property
+    def _lesson_steps(self) -> LessonSteps:
+        return self._parts.lesson_steps(self.record, language_of(self._parts.language))
+
+    def maker(self, mode: Mode) -> ServerParts:
+        """Return what makes sessions in this seat's inbox."""
+        options = ServeOptions(mode, notify=self._came, kept_draft=self._kept_draft)
+        book = self.folder / BOOK
+        if mode is Mode.BY_HAND and not (self._lesson_steps.teaches or book.exists()):
+            book = sample(WEATHER_BOOK)  # by hand one starts from its lists, as in the demo
+        return ServerParts(self.folder, BookFile(book), options)
+
+    def _came(self, session: str, number: int, _tool: str) -> None:
+        self.board.refresh(session, number)
+
+    @property
+    def gives(self) -> bool:
+        """Return True while the lesson is about to answer what is open here."""
+        return self.practice is not None and self.practice.gives
+
+    def practise(self, given: Mapping[int, Reply] | None = None, told: str = "") -> None:
+        """Restart the lesson; `given` are prepared answers, by step.
+
+        `told` is what the learner is told of it.
+        """
+        with self._lock:
+            if self.practice is not None:
+                lesson, at = self.record.sessions[self.practice.session], self.practice.open_step
+                if at:
+                    self._step_at(lesson, at).seconds = self.seconds_at(lesson, at)
+                self.practice.end()
+            connection = MemoryConnection()
+            server = self.maker(Mode.BY_HAND).session(connection, self.inbox)
+            name = server.journal.name
+            self.record.sessions[name] = self._parts.lesson(self.record)
+            self.practice = self._host(connection, name)
+            self.practice.give(given or {})
+            self._attend(self.practice, lambda: server)
+            self.note(told=told, opened=self.record.opened if given else 0)
+
+    def _host(self, connection: MemoryConnection, session: str) -> Practice:
+        lesson = self.record.sessions[session]
+        self.record.steps.setdefault(lesson, {})
+        line = PracticeLine(connection, self.inbox, session)
+        asked, over = partial(self._step_is_asked, lesson), partial(self._step_is_over, session)
+        return Practice(self._lesson_steps, line, self._changed, asked, over)
+
+    def _attend(self, practice: Practice, make: Callable[[], ServedSession]) -> None:
+        session = PracticeSession(make)
+        practice.on_leaving_off = session.leave_off
+        self._parts.attendant.attend(session)
+        self._parts.attendant.attend(practice)
+
+    def take_lesson(self, lesson: str, told: str = "") -> None:
+        """Begin another lesson in this seat; "" for that of the room."""
+        self.note(lesson=lesson, hint="", opened=0)
+        self.practise(told=told)
+
+    def is_behind(self, step: int) -> bool:
+        """Return True if the practice host has not asked for this step yet."""
+        return self.practice is not None and self.practice.standing.step < step
+
+    def go_to(self, step: int) -> None:
+        """Open a step of the lesson: the lesson answers what comes before it.
+
+        A seat at this step or a later one stays there. An open session continues.
+        """
+        practice = self.practice
+        if practice is None or not self.is_behind(step):
+            return
+        self.note(opened=step)
+        before = self._lesson_steps.requests[: step - 1]
+        given = {at: one.reply for at, one in enumerate(before, 1)}
+        if practice.has_ended:
+            self.practise(given)
+        else:
+            practice.give({at: one for at, one in given.items() if at >= practice.standing.step})
+
+    def go_on(self) -> None:
+        """Be where the learner was when the room ended, in the same session."""
+        with self._lock:
+            name = next(reversed(self.record.sessions), "")
+            if self.record.sessions.get(name) != self._parts.lesson(self.record):
+                self.practise()
+                return
+            connection = MemoryConnection()
+            practice = self._host(connection, name)
+            try:
+                facts, known = self.inbox.facts(name), practice.go_on(self.inbox.frames(name))
+            except UnknownItemError:  # somebody deleted it
+                known = False
+            if not known or practice.was_broken_off(facts.life):
+                self.practise()
+                return
+            self.practice = practice
+            if facts.life is Life.CLOSED:
+                practice.end()
+                return
+            resume = self.maker(Mode.BY_HAND).session
+            self._attend(practice, lambda: resume(connection, self.inbox, facts=facts))
+        self.board.refresh(name)
+        self.go_to(self.record.opened)
+        for item in self.inbox.items(name):
+            if item.draft is not None and item.draft.touched:
+                opened = OpenExchange(self.inbox, item, facts)
+                verdict = service.judge(opened, item.draft.text, item.draft.form)
+                self._judged(item.key, verdict.diagnostics, Press.NONE)
+
+    # -- drafts ---------------------------------------------------------------------------------
+
+    def _step_of(self, key: Key) -> tuple[str, int]:
+        """Return which step of which lesson asks for an answer; 0 for none."""
+        practice = self.practice
+        if practice is None or key.session != practice.session:
+            return "", 0
+        return self.record.sessions[key.session], practice.step_of(key.number)
+
+    def _draft_name(self, key: Key) -> str:
+        """Name a draft after seat and step: a restart of lesson or room asks for the same again."""
+        lesson, at = self._step_of(key)
+        seat = digest(self.record.key).hex()[:16]
+        return f"{seat}/{lesson}/{at}" if at else f"{key.session}/{key.number}"
+
+    def _kept_draft(self, key: Key, token: str) -> Draft | None:
+        """Return what was typed at this step before and not sent. The attendant calls it."""
+        lesson, at = self._step_of(key)
+        if not at:
+            return None
+        name, step = f"{key.session}/{key.number}", self._step_at(lesson, at)
+        earlier = [one for one in step.asked if one != name]
+        step.asked = [*earlier[-1:], name]  # the last one may not be in the inbox yet
+        self._note_now_or_later()
+        last = next(self.items_of(earlier), None)
+        if last is None or last.draft is None or not last.draft.touched:
+            return None
+        is_answered = last.answer is not None and last.answer.by != GIVEN_BY
+        return None if is_answered else last.draft._replace(text=with_token(last.draft.text, token))
+
+    def items_of(self, asked: Sequence[str]) -> Iterator[Item]:
+        """Yield these exchanges (`StepRecord.asked`), newest first, without those that are gone."""
+        for one in reversed(asked):
+            session, _, number = one.partition("/")
+            with suppress(UnknownItemError):
+                yield self.inbox.item(Key(session, int(number)))
+
+    @property
+    def last_written(self) -> Item | None:
+        """Return the request whose answer the learner wrote last, sent or not."""
+        for session in self.board.sessions():
+            for state in (ExchangeState.PENDING, ExchangeState.ANSWERED):
+                for item in reversed(self.inbox.items(session.facts.name, state)):
+                    if item.answer or (item.draft is not None and item.draft.touched):
+                        return item
+        return None
+
+    # -- what the learner did -------------------------------------------------------------------
+
+    @property
+    def steps(self) -> Mapping[str, StepRecord]:
+        """What the learner did in the present lesson, by the number of the step."""
+        return self.steps_in(self._parts.lesson(self.record))
+
+    def steps_in(self, lesson: str) -> Mapping[str, StepRecord]:
+        """Return what the learner did in a lesson, by the number of the step."""
+        self._note_mistakes()
+        with self._lock:
+            return dict(self.record.steps.get(lesson, {}))
+
+    def seconds_at(self, lesson: str, at: int) -> float | None:
+        """Return the seconds at a step: to its answer, until it was left, or so far."""
+        step, practice = self.steps_in(lesson).get(str(at), StepRecord()), self.practice
+        if step.passed or practice is None or at != practice.open_step:
+            return step.seconds
+        is_open = lesson == self.record.sessions[practice.session]
+        return self._seconds_since(step) if is_open else step.seconds
+
+    @property
+    def stopped_codes(self) -> frozenset[str]:
+        """The kinds of mistakes for which Send was refused in this lesson."""
+        return frozenset(code for one in self.steps.values() for code in one.stopped)
+
+    @property
+    def sent_codes(self) -> frozenset[str]:
+        """The kinds of mistakes that were sent in this lesson."""
+        return frozenset(code for one in self.steps.values() for code in one.sent)
+
+    def _step(self, key: Key) -> StepRecord:
+        """Return what is kept of the step that an exchange asks for."""
+        lesson, at = self._step_of(key)
+        if lesson:
+            return self._step_at(lesson, at)
+        return self._present_step
+
+    def _step_at(self, lesson: str, at: int) -> StepRecord:
+        with self._lock:  # others read and save the steps meanwhile
+            steps = self.record.steps.setdefault(lesson, {})
+            return steps.setdefault(str(at), StepRecord())
+
+    def _step_is_asked(self, lesson: str, at: int, is_retold: bool) -> float:  # noqa: FBT001 - one of two
+        """Return since when a step is open; what was told before it was kept begins now."""
+        step = self._step_at(lesson, at)
+        if not (is_retold and step.since):
+            step.since = self.clock()
+        return step.since
+
+    def _seconds_since(self, step: StepRecord) -> float:
+        return round(self.clock() - step.since, 1)
+
+    def _step_is_over(self, session: str, end: StepEnd) -> None:
+        """Keep what became of a step; the hint for it has done its work."""
+        step = self._step_at(self.record.sessions[session], end.at)
+        passed = end.outcome is StepOutcome.PASSED
+        if not (step.passed or (end.is_retold and step.seconds is not None)):
+            step.seconds = self._seconds_since(step)
+        step.passed |= passed
+        if end.by == self.desk.by:
+            _count_answer(step, Key(session, end.number))
+        step.given = end.outcome is StepOutcome.GIVEN and not step.passed
+        if not end.is_retold:
+            opened = 0 if end.at >= self.record.opened else self.record.opened
+            self._note_now_or_later(hint="" if passed else self.record.hint, opened=opened, told="")
+
+    @property
+    def _present_step(self) -> StepRecord:
+        """What is kept of the step that the learner is at."""
+        standing = self.standing
+        at = min(standing.step, standing.total) if standing else 0
+        return self._step_at(self._parts.lesson(self.record), at)
+
+    def give_hint(self, hint: str) -> None:
+        """Show the learner a hint for the present step; "" takes it back."""
+        self._present_step.hints += bool(hint)
+        self.note(hint=hint)
+
+    def raise_hand(self) -> None:
+        """Note since when the learner's hand is raised."""
+        if not self.record.hand:
+            self._present_step.hands += 1
+            self.note(hand=self.clock())
+
+    @property
+    def handed_in(self) -> str:
+        """When the learner handed in the present lesson, "" for not yet."""
+        return self.record.handed_in.get(self._parts.lesson(self.record), "")
+
+    def hand_in(self, *, is_done: bool) -> None:
+        """Note that the learner is done with the present lesson, or not yet."""
+        lesson = self._parts.lesson(self.record)
+        others = {one: at for one, at in self.record.handed_in.items() if one != lesson}
+        self.note(handed_in=others | ({lesson: now()} if is_done else {}))
+
+    # -- mistakes -------------------------------------------------------------------------------
+
+    def _is_counted(self, key: Key) -> bool:
+        """Return True for an answer to a step of the lesson; False beside it."""
+        return bool(self._step_of(key)[1]) or self._lesson_steps.tries_clients
+
+    def _judged_for_teacher(
+        self, key: Key, diagnostics: Sequence[Diagnostic], _press: Press
+    ) -> None:
+        step, codes = self._step(key), sorted(_codes(diagnostics))
+        if self._is_counted(key) and step.taught != codes:
+            step.taught = codes
+            self._note_now_or_later()
+
+    def _judged(self, key: Key, diagnostics: Sequence[Diagnostic], press: Press) -> None:
+        if not self._is_counted(key):
+            return
+        codes = _codes(diagnostics)
+        if press is not Press.SENT and codes <= _NOTHING_YET:
+            press, codes = Press.NONE, frozenset()
+        self._note_mistakes()
+        since_now = self._parts.door.clock()
+        with self._lock:
+            step = self._step(key)
+            step.taught = [one for one in step.taught if one in codes]
+            codes -= {*step.taught}
+            before = self._problems
+            since = before[1] if before is not None and before[0] == key else {}
+            self._problems = (key, {code: since.get(code, since_now) for code in codes})
+        if press is not Press.NONE:
+            if press is Press.SENT:
+                _count_answer(step, key)
+            else:
+                step.tries += 1
+            _add(step.mistakes, codes)
+            _add(step.sent if press is Press.SENT else step.stopped, codes)
+            self.note()
+        elif before != self._problems:
+            self._changed()
+
+    def _note_mistakes(self) -> None:
+        """Record the problems that stay in the draft for a while, even if they are fixed later."""
+        problems = self._problems
+        if problems is None or not self.codes:
+            return
+        over = self._parts.door.clock() - MISTAKE_AFTER
+        lasting = {code for code, since in problems[1].items() if since <= over}
+        mistakes = self._step(problems[0]).mistakes
+        if lasting - set(mistakes):
+            _add(mistakes, lasting)
+            self._note_now_or_later()
+
+    def _is_written(self, key: Key) -> bool:
+        """Return True if the learner has edited the draft: a template is not a mistake."""
+        try:
+            draft = self.inbox.item(key).draft
+        except InboxError:
+            return False
+        return draft is not None and draft.touched
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """The kinds of mistakes in the current draft."""
+        found = self._problems
+        if found is None or not found[1] or not self._is_written(found[0]):
+            return frozenset()
+        waits = any(row.key == found[0] for row in self.board.waiting())
+        return frozenset(found[1]) if waits else frozenset()
+
+
+def _codes(diagnostics: Iterable[Diagnostic]) -> frozenset[str]:
+    """Return the kinds of mistakes among problems."""
+    found = without_layout(diagnostics)
+    return frozenset(one.code for one in found if one.severity not in HINTS)
+
+
+def without_layout(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return problems without those that the page itself makes."""
+    return tuple(one for one in diagnostics if one.code not in _LAYOUT)
+
+
+def _count_answer(step: StepRecord, key: Key) -> None:
+    """Count an answer once: the desk that sent it does, and the lesson that took it.
+
+    So it is counted, too, where the room was killed between the two.
+    """
+    session, _, number = step.counted.partition("/")
+    if session != key.session or int(number) < key.number:
+        step.tries += 1
+        step.counted = f"{key.session}/{key.number}"
+
+
+def _add(codes: list[str], more: Iterable[str]) -> None:
+    codes.extend(sorted(set(more) - set(codes)))

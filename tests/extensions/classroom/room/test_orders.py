@@ -1,0 +1,192 @@
+"""Which orders for a class end somebody's work, and so ask first."""
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from humanmcp.desk.guard import Address
+from humanmcp.inbox.contract import Key
+from humanmcp.extensions.classroom.room import pages
+from humanmcp.extensions.classroom.room.classroom import GONE_AFTER, UNUSED_AFTER, Classroom
+from tests.extensions.classroom.room.test_teaching import card
+from tests.support.room_process import Rooming, Visitor
+from tests.support.waiting import until
+
+LATER: Final = GONE_AFTER + 1
+MUCH_LATER: Final = UNUSED_AFTER + 1
+
+
+class Clock:
+    """The clock of a door."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        """Return what was set."""
+        return self.now
+
+
+@pytest.fixture
+def class_of_three(tmp_path: Path) -> Iterator[tuple[Classroom, Clock]]:
+    """Three people who have joined: one is at step 1, one at step 2, one has another lesson."""
+    clock = Clock()
+    classroom = Classroom(tmp_path, "en", pages.page_context)
+    classroom.door.clock, classroom.opened_at = clock, clock.now
+    classroom.open(Address(1), "http://127.0.0.1:1")
+    classroom.run()
+    first, second, third = (classroom.join(name) for name in ("first", "second", "third"))
+    assert first
+    assert second
+    assert third
+    second.go_to(2)
+    third.take_lesson("first-answer")
+    steps = [(first, 1), (second, 2), (third, 1)]
+
+    def asked() -> bool:
+        waiting = [[row.key for row in one.board.waiting()] for one, _ in steps]
+        keys = [Key(one.practice.session, step) for one, step in steps if one.practice]
+        return waiting == [[key] for key in keys]
+
+    until(asked, "the request of each")
+    yield classroom, clock
+    classroom.close()
+
+
+def at_work(classroom: Classroom, values: dict[str, str]) -> list[int]:
+    """Return the numbers of the seats at work that an order would end."""
+    ended = pages.ended_by(classroom, values)
+    return [one.record.number for one in ended if classroom.is_at_work(one)]
+
+
+RESTARTED: Final = (
+    "The teacher restarted the lesson. What you typed is kept, and comes back with its step."
+)
+ORDERS: Final = [
+    ("act=reset", LATER, [1, 2, 3]),
+    ("act=reset", MUCH_LATER, []),
+    ("act=reset seat=2", LATER, [2]),
+    ("act=reset seat=9", LATER, []),
+    ("act=lesson lesson=recover", LATER, [1, 2, 3]),
+    ("act=lesson lesson=nothing", LATER, []),
+    ("act=step step=2", LATER, [1]),
+    ("act=step step=3", LATER, [1, 2]),
+    ("act=step step=x", LATER, []),
+    ("act=remove seat=3", LATER, [3]),
+    ("act=remove seat=3", MUCH_LATER, []),
+    ("act=remove idle", LATER, []),
+    ("act=hint hint=x", LATER, []),
+    ("act=freeze on=yes", LATER, []),
+]
+
+
+@pytest.mark.parametrize(("order", "after", "ended"), ORDERS)
+def test_an_order_ends_the_work_of_whoever_is_at_it(
+    class_of_three: tuple[Classroom, Clock], order: str, after: float, ended: list[int]
+) -> None:
+    """Who has an open request, and is here or was active in the last minutes."""
+    classroom, clock = class_of_three
+    clock.now += after
+    values = dict(re.findall(r"(\w+)=([^=]+)(?= \w+=|$)", order))
+    assert at_work(classroom, values) == ended
+
+
+@pytest.mark.parametrize(("after", "left"), [(LATER, [1, 2, 3]), (MUCH_LATER, [2])])
+def test_an_idle_seat_is_one_where_nothing_was_done_and_nobody_was_for_minutes(
+    class_of_three: tuple[Classroom, Clock], after: float, left: list[int]
+) -> None:
+    """In the first minutes of a class nobody loses a seat."""
+    classroom, clock = class_of_three
+    classroom.seats[1].note(hand=1.0)
+    clock.now += after
+    classroom.remove([one for one in classroom.seats if classroom.is_unused(one)])
+    assert [one.record.number for one in classroom.seats] == left
+
+
+def test_who_looks_at_the_page_is_not_gone(class_of_three: tuple[Classroom, Clock]) -> None:
+    """An open page is a sign, also where nobody types."""
+    classroom, clock = class_of_three
+    clock.now += MUCH_LATER
+    classroom.seats[0].desk.live.streams = 1
+    values = {"act": "reset"}
+    assert at_work(classroom, values) == [1]
+    assert not classroom.is_unused(classroom.seats[0])
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Rooming]:
+    """A room of its own: what everybody is told would disturb others."""
+    with Rooming(tmp_path / "home") as opened:
+        yield opened
+
+
+def words(page: str) -> str:
+    """Return the words of a page's own part."""
+    found = re.findall(r"<main.*?</main>", page, re.DOTALL)[0]
+    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", re.sub(r"</?bdi>", "", found)).split()))
+
+
+def test_an_order_says_whose_work_it_ends_and_does_nothing_before_that_was_seen(
+    room: Rooming,
+) -> None:
+    """Also without the page: the seats are named in a field. Somebody new is asked about anew."""
+    teacher, ann = room.teacher(), room.learner("Ann")
+    ann.answer_as_offered("initialize")
+    asked = ann.question("tools/list")
+    page = teacher.submit("/room", act="reset")
+    assert page.status == 409
+    assert words(page.text) == (
+        "This ends the work of 1 person Ann All have an open request. "
+        "Active in the last 5 minutes: 1. Everyone begins again at step 1. "
+        "What they typed is kept, and comes back with its step. Restart the lesson Cancel"
+    )
+    assert ann.question("tools/list")["session"] == asked["session"]
+    ben = room.learner("Ben")
+    ben.question()
+    page = teacher.submit("/room", act="reset", sure="1")
+    assert page.status == 409, "Ben had not joined when the first question was asked"
+    assert "This ends the work of 2 people Ann, Ben" in words(page.text)
+    assert teacher.submit("/room", act="reset", sure="1 2").status == 303
+    assert ann.question("initialize")["session"] != asked["session"]
+    until(lambda: "step 1 of 5" in card(teacher, "Ann"), "the first step again")
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        ({"act": "reset"}, RESTARTED),
+        (
+            {"act": "lesson", "lesson": "recover"},
+            "The teacher started this lesson. What you typed in the other lesson is kept.",
+        ),
+    ],
+)
+def test_a_learner_is_told_what_the_teacher_did(
+    room: Rooming, order: dict[str, str], told: str
+) -> None:
+    """Until it is read, or the first step is answered; and not of what they did themselves."""
+    teacher, reads, answers = room.teacher(), room.learner("Reads"), room.learner("Answers")
+
+    def tells(learner: Visitor) -> bool:
+        return told in html.unescape(learner.get("/list").text)
+
+    def begins_anew(learner: Visitor) -> None:
+        joined = learner.question()["session"]
+        learner.submit("/own", act="begin")
+        until(lambda: learner.question()["session"] != joined, "the first step again")
+
+    for one in (reads, answers):
+        begins_anew(one)
+        assert not tells(one)
+    before = answers.question()["session"]
+    teacher.order(**order)
+    assert tells(reads)
+    reads.submit("/own", act="hint read")
+    assert not tells(reads)
+    assert tells(answers)
+    until(lambda: answers.question()["session"] != before, "the first step again")
+    answers.answer_as_offered("initialize")
+    until(lambda: not tells(answers), "nothing is told")
