@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "first": {
-        "demo": "humanmcp.extensions.classroom.demo.command",
         "serve": "humanmcp.server.serve",
         "desk": "humanmcp.desk.command",
         "inbox": "humanmcp.terminal.inbox",
@@ -44,10 +43,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "say": "humanmcp.terminal.say",
         "book": "humanmcp.book",
     },
-    "teaching": {
-        "room": "humanmcp.extensions.classroom.room.command",
-        "lesson": "humanmcp.extensions.classroom.demo.lesson_command",
-    },
+    "teaching": {},
     "roles": {},
     "between": {},
     "sessions": {

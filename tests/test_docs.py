@@ -20,30 +20,19 @@ from docs import make_reference
 from humanmcp import launch, locales
 from humanmcp.cli import commands, main
 from humanmcp.common import own_process
-from humanmcp.common.book_file import decode_book, parse_book
+from humanmcp.common.book_file import parse_book
 from humanmcp.common.settings import BOOK_NAME, DEFAULTS, FILE_NAME, PREFIX
 from humanmcp.common.shell import CommandFormatter
-from humanmcp.extensions.classroom.demo.command import DEMO_FOLDER
-from humanmcp.extensions.classroom.demo.lesson import (
-    LESSON_KEYS,
-    MODEL_KEYS,
-    OWN,
-    PASS_KEYS,
-    STEP_KEYS,
-    parse_lesson,
-)
 from humanmcp.desk import context, login
 from humanmcp.desk.app import CALLS
 from humanmcp.desk.book import saved_answers
 from humanmcp.desk.notices import notice_rules, ntfy
-from humanmcp.desk.settings import demo_host
 from humanmcp.inbox import form_drafts
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import folders, sentences
 from humanmcp.protocol.answer_book.book_format import ENTRY_KEYS, NOTICES, SERVER
 from humanmcp.protocol.conversation.timeouts import CLIENTS
 from humanmcp.protocol.diagnostics.kinds import KINDS
-from humanmcp.extensions.classroom.room.command import ROOMS
 from humanmcp.server.text_files import files
 from humanmcp.server.text_files import folder as open_folder
 from humanmcp.setup.hosts import HOSTS
@@ -239,7 +228,7 @@ def test_an_english_page_of_the_reference_speaks_one_language(name: str) -> None
 
 FOLDER_NAMES: Final = (
     *LAYOUT,
-    *(FILE_NAME, BOOK_NAME, own_process.LOG_NAME, own_process.OLD_NAME, DEMO_FOLDER),
+    *(FILE_NAME, BOOK_NAME, own_process.LOG_NAME, own_process.OLD_NAME),
     *(
         launch.FACTS_NAME,
         launch.LOCK_NAME,
@@ -247,9 +236,9 @@ FOLDER_NAMES: Final = (
         launch.OPEN_NAME,
         context.OLD_NAME,
     ),
-    *(login.FILE_NAME, notice_rules.FILE, ntfy.FILE, demo_host.LOG_NAME, saved_answers.FOLDER),
+    *(login.FILE_NAME, notice_rules.FILE, ntfy.FILE, saved_answers.FOLDER),
     form_drafts.FOLDER,
-    *(ROOMS, OWN),
+    *("demo", "demo.log", "lessons", "rooms"),  # of the classroom
     *(f"{files.REFUSED}.txt", f"{files.BEFORE}.txt", open_folder.LOCK_NAME, open_folder.TEMPORARY),
 )
 """Every name that the program gives to something in the folder."""
@@ -589,23 +578,6 @@ def test_every_key_of_a_book_is_documented_and_every_example_can_be_used(name: s
     assert {key for key in keys if not re.search(rf"[`{{ ]{key}[` ]", page)} == set()
     for example in re.findall(r"```toml\n(.*?)```", page, re.DOTALL):
         assert parse_book(example, Path(name)).entries
-
-
-@pytest.mark.parametrize("name", ["lesson.md"])
-def test_every_key_of_a_lesson_is_documented(name: str) -> None:
-    """The reference is read against what reads a lesson."""
-    page = (ROOT / "docs" / "reference" / name).read_text("utf-8")
-    keys = {*LESSON_KEYS, *STEP_KEYS, *MODEL_KEYS, *PASS_KEYS}
-    assert {key for key in keys if f"`{key}`" not in page} == set()
-
-
-@pytest.mark.parametrize("name", ["use-lessons.md", "use-lessons.ja.md"])
-def test_the_lesson_in_the_manual_can_be_played(name: str) -> None:
-    """What a teacher copies from the page is a lesson."""
-    page = (ROOT / "docs" / "how-to" / name).read_text("utf-8")
-    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    lesson = decode_book(example, Path(name), lambda written: parse_lesson(written, "en"))
-    assert len(lesson.requests) == 3
 
 
 FILES: Final = re.compile(

@@ -26,11 +26,10 @@ LAYERS: Final = (
     ("protocol",),
     ("inbox",),
     ("answering", "http", "launch"),
-    ("api", "client", "demo", "export"),
+    ("api", "client", "export"),
     ("server", "desk", "terminal"),
-    ("book", "hook", "pytest", "room", "setup", "welcome"),
+    ("book", "hook", "pytest", "setup", "welcome"),
     ("cli",),
-    ("lite",),
     ("__main__", "as_child"),
 )
 """The layers, the lowest first. A new package must be given its place here."""
@@ -111,6 +110,7 @@ LIBRARIES: Final = {
     "answering": ("typing_extensions",),
     "extensions/apps": ("fastapi", "starlette"),
     "extensions/authority": ("fastapi", "starlette"),
+    "extensions/classroom": ("anyio", "fastapi", "markupsafe", "starlette"),
     "extensions/host": ("anthropic", "openai"),
     "extensions/judge": ("fastapi", "starlette"),
     "extensions/postgres": ("psycopg", "psycopg_pool"),
@@ -120,12 +120,10 @@ LIBRARIES: Final = {
         "markupsafe",  # the type of escaped text in jinja2, which installs it
     ),
     "http": ("starlette", "uvicorn"),
-    "lite": ("anyio", "fastapi", "starlette"),
     "common/block_yaml": ("yaml",),
     "common/toml_edit": ("tomlkit",),
     "pytest": ("pytest",),
     "common/qr_code": ("segno",),
-    "room": ("fastapi", "starlette"),
 }
 """The libraries that a package, or a folder of one, may use; any other uses none."""
 

@@ -10,11 +10,10 @@ import ipaddress
 import os
 import threading
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from humanmcp import __version__, launch
+from humanmcp import __version__, extensions, launch
 from humanmcp.common import qr_code, terminal
 from humanmcp.common.own_process import need_files
 from humanmcp.common.settings import add_flags, book_path, home_folder, make_home
@@ -28,7 +27,6 @@ from humanmcp.desk.live import Live
 from humanmcp.desk.login import FILE_NAME, Door
 from humanmcp.desk.notices import notice_rules, notices, ntfy
 from humanmcp.desk.server import server_definition
-from humanmcp.desk.settings import demo_host
 from humanmcp.http.listening import (
     EVERYWHERE,
     QuietServer,
@@ -247,5 +245,5 @@ def make_desk(
         book=book,
         language=settings.lang,
         server_settings=server_settings or {},
-        play=partial(demo_host.start, home),
+        listeners=[make(home) for make in extensions.loaded("desks")],
     )

@@ -164,7 +164,8 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "rules_on": rules_on(desk.book),
         "holding": holding(desk),
         "editor": editor_address(),
-        "around": desk.around(request) if desk.around is not None else None,
+        "around": desk.around(request),
+        "can_try": any(one.STARTS for one in desk.listeners),
     }
     common["drafted"] = desk.drafted
     common["words"] = script_json(dict(rendering.for_scripts(spoken_language())))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import json
 import logging
 import os
@@ -19,10 +18,10 @@ from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
-from humanmcp.extensions.classroom.demo.lesson import weather
 from humanmcp.desk.book.server_copy import ServerCopy
 from humanmcp.desk.history.problems import SessionProblems
 from humanmcp.desk.login import digest
+from humanmcp.desk.moments import Press
 from humanmcp.desk.rights import Who
 from humanmcp.desk.routing import who_asks
 from humanmcp.inbox.contract import Key, UnknownItemError
@@ -39,27 +38,18 @@ if TYPE_CHECKING:
 
     from humanmcp.answering.service import SayResult, SendResult
     from humanmcp.answering.summary import Row
-    from humanmcp.extensions.classroom.demo.steps import LessonSteps
     from humanmcp.desk.board import Board
     from humanmcp.desk.book.saved_answers import Shelf
     from humanmcp.desk.guard import Address
     from humanmcp.desk.live import Live
     from humanmcp.desk.login import Door
+    from humanmcp.desk.moments import Listener, Panel
     from humanmcp.desk.notices.notice_rules import Rule
-    from humanmcp.inbox.contract import Inbox, Reply
+    from humanmcp.inbox.contract import Inbox, Reply, SessionFacts
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 _log = logging.getLogger(__name__)
-
-
-class Press(enum.Enum):
-    """What the press of Send did with a text that was checked."""
-
-    NONE = "none"
-    """Nobody pressed it: somebody is typing."""
-    STOPPED = "stopped"
-    SENT = "sent"
 
 
 MOST_SENT: Final = 200
@@ -165,7 +155,7 @@ class NoticeTarget:
 
 
 BY: Final = "desk"
-"""The author of what a desk sends, but for a teacher's."""
+"""The author of what a desk sends, unless a listener names another one."""
 
 
 class SentKeys:
@@ -222,16 +212,8 @@ class Desk:
     """The settings that a server needs to use this desk's inbox."""
     url: str = ""
     """The HTTP address of this desk's server, "" for none."""
-    play: Callable[[str, bool], object] = field(default=lambda _language, _helps: None)
-    """Let a host play a session with this desk, in a language; it may help with the handshake."""
-    judged: Callable[[Key, Sequence[Diagnostic], Press], object] = field(
-        default=lambda _key, _diagnostics, _press: None
-    )
-    """Gets the check's problems of an answer, and what the press of Send did."""
-    wrote: Callable[[], object] = field(default=lambda: None)
-    """Called when a draft was saved."""
-    by: str = BY
-    """The author of what this desk sends."""
+    listeners: Sequence[Listener] = ()
+    """Who hears the moments of this desk."""
     notices: Sequence[NoticeTarget] = ()
     """The targets of notices for people who are elsewhere."""
     looked: Looked = field(default_factory=Looked)
@@ -240,16 +222,40 @@ class Desk:
     sent_keys: SentKeys = field(default_factory=SentKeys)
     copy: ServerCopy = field(default_factory=ServerCopy)
     problems: SessionProblems = field(default_factory=SessionProblems)
-    around: Callable[[Request], Mapping[str, Any]] | None = None
-    """The context of each page in a room; None elsewhere."""
-    lesson_steps: Callable[[str], LessonSteps] = weather
-    """Create the lesson of the practice host, in a language."""
-    draft_name: Callable[[Key], str] = field(default=lambda key: f"{key.session}/{key.number}")
-    """Name the draft of an exchange in a browser: exchanges of one name ask for the same answer."""
 
     @property
     def inbox(self) -> Inbox:
         return self.board.inbox
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether it is the desk of somebody who does not own this computer."""
+        return any(one.IS_HOSTED for one in self.listeners)
+
+    @property
+    def author(self) -> str:
+        """The author of what this desk sends."""
+        return next((one.author for one in self.listeners if one.author), BY)
+
+    def judged(self, key: Key, diagnostics: Sequence[Diagnostic], press: Press) -> None:
+        """Tell the problems of an answer, and what the press of Send did."""
+        for one in self.listeners:
+            one.judged(key, diagnostics, press)
+
+    def draft_name(self, key: Key) -> str:
+        """Name the draft of an exchange in a browser: those of one name ask for the same answer."""
+        names = (one.draft_name(key) for one in self.listeners)
+        return next(filter(None, names), f"{key.session}/{key.number}")
+
+    def around(self, request: Request) -> Mapping[str, Any] | None:
+        """Return what each page shows of where this desk is; None for a person's own desk."""
+        found = (one.around(request) for one in self.listeners)
+        return next((one for one in found if one is not None), None)
+
+    def panel(self, request: Request, facts: SessionFacts) -> Panel | None:
+        """Return what a listener shows about a session, None for nothing."""
+        found = (one.panel(self.inbox, request, facts) for one in self.listeners)
+        return next((one for one in found if one is not None), None)
 
     @property
     def drafts(self) -> FormDrafts:
@@ -273,8 +279,8 @@ class Desk:
             self.board.session(re.split("[/ ]", key)[0])
 
     def shown(self, text: object) -> str:
-        """Return a path or a sentence for a page; in a room without this computer's folders."""
-        return str(text) if self.around is None else str(text).replace(f"{self.home}{os.sep}", "")
+        """Return a path or a sentence for a page; a hosted desk shows no folders."""
+        return str(text).replace(f"{self.home}{os.sep}", "") if self.is_hosted else str(text)
 
     def device_link(self, name: str) -> str:
         """Return a link that logs in one device, once, within 15 minutes."""
@@ -303,7 +309,7 @@ class Desk:
 
     def send(self, key: Key, reply: Reply) -> SendResult:
         """Send a reply, and read its exchange again at once."""
-        reply = reply._replace(by=self.by)
+        reply = reply._replace(by=self.author)
         result = service.send(self.open_exchange(key), reply, wake=self.board.wait)
         self.board.refresh(*key)
         if result.outcome not in {Outcome.OVER, Outcome.TAKEN}:

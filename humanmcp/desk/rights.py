@@ -1,4 +1,4 @@
-"""Who may do what: one table of every page, call and button of the desk and of a room.
+"""Who may do what: one table of every page, call and button of the desk.
 
 An extension's page has a table of its own, `RIGHTS`, beside its functions.
 
@@ -226,32 +226,6 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     **acts("/handshake", each(OWN | SEATS, "hand", "book")),
     **write(OWN | SEATS, "/try"),
     **write(OWN, "/test-prompt"),
-    # The room.
-    **read(Who.TEACHER, "/room", "/room/seat/{number}", "/room/mistake/{code}"),
-    **read(Who.TEACHER, "/room/export.zip", "/room/seats.csv"),
-    **read(Who.GUEST | SEATS, "/wall"),
-    **read(Who.KNOCKER | SEATS, "/waiting"),
-    **read(SEATS, "/own"),
-    **read(Who.LEARNER, "/check"),
-    **write(Who.LEARNER, "/check", most=TEXT),
-    **acts(
-        "/room",
-        {
-            **each(Who.TEACHER, "door", "let in", "let all in", "send away", "hint", "lower"),
-            **each(Who.TEACHER, "wall", "names", "freeze", "step", "lesson", "remove"),
-            **each(Who.TEACHER, "remove idle", "reset", "count down", "add lesson"),
-        },
-        most=TEXT,
-    ),
-    **acts(
-        "/own",
-        {
-            **each(Who.LEARNER, "raise", "hint read", "lesson", "begin", "hand in", "take back"),
-            **each(Who.LEARNER | Who.WATCHER, "lower"),
-            **each(Who.WATCHER, "take", "give back"),
-        },
-        writes=False,
-    ),
 })  # fmt: skip
 
 PUBLIC: Final = frozenset(

@@ -64,7 +64,11 @@ class Extension(NamedTuple):
     to be set."""
     pages: Sequence[str] = ()
     """Modules with a `router`, and `RIGHTS`: who may use each of its routes (`desk/rights.py`)."""
+    sites: Sequence[str] = ()
+    """Such modules of a site that only the extension itself serves, as a room is."""
     links: Sequence[Link] = ()
+    desks: Sequence[str] = ()
+    """Classes of listeners to a desk (`desk/moments.py`), which are made with its folder."""
     inboxes: Mapping[str, str] = _NONE
     """Where sessions are stored: for each scheme of an address, the function that opens an inbox
     (`inbox/contract.py`) there. It takes the address, the folder for text files, and the name."""

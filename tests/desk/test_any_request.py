@@ -16,19 +16,18 @@ from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from humanmcp.common.web_folder import web_folder
-from humanmcp.desk.app import CALLS, PAGES, describe
+from humanmcp.desk.app import CALLS, describe
 from humanmcp.desk.rights import TABLE
 from humanmcp.inbox.contract import Item, Key, Purpose, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.extensions.classroom.room.app import _ROUTERS
 from tests.desk.devices.test_devices import Browser, link_of
 from tests.desk.test_guard import flat
 from tests.desk.test_rights import PEOPLE, Script, Seat
 from tests.support.desk_process import Desking
 from tests.support.room_process import Rooming
+from tests.support.routes import RIGHTS, ROUTERS, TEMPLATES
 
 EXAMPLES: Final = 160
 """The number of requests of each visitor."""
@@ -114,12 +113,12 @@ def _bodies() -> dict[str, st.SearchStrategy[Any]]:
 BODIES: Final = _bodies()
 FIELDS: Final = sorted({
     re.sub(r"\{\{.*?\}\}", "0", name)
-    for file in (web_folder() / "templates").rglob("*.html")
+    for file in TEMPLATES
     for name in re.findall(r' name="([^"]+)"', file.read_text(encoding="utf-8"))
 })  # fmt: skip
 ROUTES: Final[dict[str, APIRoute]] = {
     f"{method} {route.path}": route
-    for router in (*CALLS, *PAGES, *_ROUTERS)
+    for router in ROUTERS
     for route in flat(router.routes)
     for method in route.methods or ()
 }
@@ -127,7 +126,7 @@ ROUTES: Final[dict[str, APIRoute]] = {
 
 def forms(key: str) -> st.SearchStrategy[dict[str, str]]:
     """Return forms for a route: with one of its acts, and fields of any page."""
-    acts = [one.replace("*", "1") for one in TABLE[key].acts if one not in ENDING]
+    acts = [one.replace("*", "1") for one in RIGHTS[key].acts if one not in ENDING]
     act = {"act": st.sampled_from(acts)} if acts else {}
     fields = st.dictionaries(st.sampled_from(FIELDS) | FORM_TEXTS, FORM_TEXTS, max_size=6)
     return st.tuples(fields, st.fixed_dictionaries(act)).map(lambda parts: {**parts[0], **parts[1]})

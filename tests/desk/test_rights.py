@@ -14,23 +14,20 @@ from urllib.parse import urlencode
 import pytest
 
 from humanmcp import extensions
-from humanmcp.common.web_folder import web_folder
 from humanmcp.desk import guard, rights
-from humanmcp.desk.app import CALLS, PAGES
 from humanmcp.desk.rights import TABLE, Who
 from humanmcp.desk.routing import DeskRoute
 from humanmcp.inbox.contract import Order
-from humanmcp.extensions.classroom.lite import pages
-from humanmcp.extensions.classroom.room.app import _ROUTERS
 from tests.desk.devices.test_devices import Browser, link_of
 from tests.desk.test_guard import flat
 from tests.support.desk_process import Desking
 from tests.support.room_process import Rooming, Visitor
+from tests.support.routes import RIGHTS, ROUTERS, TEMPLATES
 from tests.support.serve_http import Got
 
 ENDPOINTS: Final = {
     f"{method} {route.path}": route.endpoint
-    for router in (*CALLS, *PAGES, pages.router, *_ROUTERS)
+    for router in ROUTERS
     for route in flat(router.routes)
     for method in route.methods or ()
     if not (method == "POST" and route.path == "/login")  # the desk and the room have one each
@@ -44,7 +41,7 @@ def test_every_route_has_an_entry_and_every_entry_a_route() -> None:
     """What is allowed to nobody is not there, and what is not there is allowed to nobody."""
     files = {"GET /favicon.ico", *(key for key in TABLE if "/static/" in key)}
     brought = {key for one in extensions.loaded("pages") for key in one.RIGHTS}
-    assert {*TABLE, *brought} == {*ENDPOINTS, *files, "POST /login"}
+    assert {*RIGHTS, *brought} == {*ENDPOINTS, *files, "POST /login"}
     assert not TABLE.keys() & brought
 
 
@@ -97,30 +94,30 @@ def _compared(node: ast.AST) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "route", [key for key, one in TABLE.items() if one.acts and key in ENDPOINTS]
+    "route", [key for key, one in RIGHTS.items() if one.acts and key in ENDPOINTS]
 )
 def test_every_act_of_a_function_has_an_entry(route: str) -> None:
     """A new case in its code is refused, and fails here, until the table says who may do it."""
     found = {one for one in acts_of(ENDPOINTS[route]) if not one.startswith(("hold ", "drop "))}
-    assert {one for one in found if TABLE[route].allowed(one) is None} == set()
+    assert {one for one in found if RIGHTS[route].allowed(one) is None} == set()
 
 
 def test_what_was_collected_is_what_is_there() -> None:
     """The search in the source finds the acts: else the test before would pass with none."""
     for route in ("POST /room", "POST /own", "POST /book", "POST /m/{name}/{number}"):
-        listed = {one for one in TABLE[route].acts if one != "forget *"}
+        listed = {one for one in RIGHTS[route].acts if one != "forget *"}
         assert listed - acts_of(ENDPOINTS[route]) <= {"park", "status", "drop"}, route
 
 
 def test_every_order_has_an_entry() -> None:
     """An order is an act, too."""
-    entry = TABLE["POST /api/sessions/{session}/say"]
+    entry = RIGHTS["POST /api/sessions/{session}/say"]
     assert set(entry.acts) == {one.value for one in Order}
 
 
 def forms() -> Iterator[tuple[str, str]]:
     """Return the act of each button of the templates, with the file."""
-    for file in sorted((web_folder() / "templates").rglob("*.html")):
+    for file in TEMPLATES:
         text = file.read_text(encoding="utf-8")
         for value in re.findall(r'name="act" value="([^"]*)"', text):
             literal = re.sub(r"\{\{.*?\}\}", "x", value)
@@ -136,7 +133,8 @@ def test_every_button_of_a_page_is_an_act_of_the_table() -> None:
     """A button that nobody may press is refused to everybody."""
     found = list(forms())
     assert len(found) > 60
-    entries = [one for one in TABLE.values() if one.acts]
+    brought = [entry for one in extensions.loaded("pages") for entry in one.RIGHTS.values()]
+    entries = [one for one in (*RIGHTS.values(), *brought) if one.acts]
     unknown = [one for one in found if all(each.allowed(one[1]) is None for each in entries)]
     assert unknown == []
 
@@ -146,7 +144,7 @@ def test_every_button_of_a_page_is_an_act_of_the_table() -> None:
 
 def tries(who: Who) -> Iterator[tuple[str, str, str, bool]]:
     """Return each route with each of its acts, and whether this visitor may do it."""
-    for key, entry in TABLE.items():
+    for key, entry in RIGHTS.items():
         method, _, path = key.partition(" ")
         if key in (ENDLESS, "POST /login", "POST /api/login") or path.startswith("/static/"):
             continue
@@ -316,7 +314,7 @@ def test_devices_change_no_hold_no_rule_and_no_setting() -> None:
     """The table gives them reading and answering, and nothing else."""
     acts = {
         f"{key} {act}".strip()
-        for key, entry in TABLE.items()
+        for key, entry in RIGHTS.items()
         if key.startswith("POST")
         for act, who in (entry.acts or {"": entry.who}).items()
         if Who.DEVICE in who and Who.STRANGER not in who
@@ -340,7 +338,7 @@ def test_devices_change_no_hold_no_rule_and_no_setting() -> None:
 
 def test_a_text_is_bounded_for_everybody_but_the_owner() -> None:
     """A form of buttons is smaller than one with a text."""
-    text, button = TABLE["POST /m/{name}/{number}"], TABLE["POST /own"]
+    text, button = RIGHTS["POST /m/{name}/{number}"], RIGHTS["POST /own"]
     assert text.largest(Who.OWNER) == rights.OWN_TEXT
     assert {text.largest(who) for who in (Who.DEVICE, Who.LEARNER)} == {rights.TEXT}
     assert {button.largest(who) for who in (Who.WATCHER, Who.LEARNER)} == {rights.BUTTONS}

@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 
 from humanmcp.common.web_folder import web_folder
+from tests.support.routes import TEMPLATES
 
 SCRIPTS: Final = sorted((web_folder() / "static").glob("*.js"))
-TEMPLATES: Final = sorted((web_folder() / "templates").rglob("*.html"))
 STYLES: Final = sorted((web_folder() / "static").glob("*.css"))
 
 MARKUP: Final = re.compile(

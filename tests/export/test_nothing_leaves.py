@@ -15,11 +15,11 @@ import pytest
 from humanmcp.cli import main
 from humanmcp.export.command import FORMATS
 from humanmcp.export.recording import Recording
+from humanmcp.extensions.classroom.room import results
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.protocol.conversation.transcript import COMMAND, Direction, Frame
 from humanmcp.protocol.json.removed import names_in
 from humanmcp.protocol.validation.redaction import Redaction
-from humanmcp.extensions.classroom.room import results
 from humanmcp.server.recording import Addition
 from humanmcp.server.serve import Stderr
 from tests.export.recordings import HANDSHAKE, answer, ask, recording, text, write

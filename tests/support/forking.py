@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from humanmcp import extensions
 from humanmcp.cli import main
 from humanmcp.common.web_folder import web_folder
 from humanmcp.desk import rendering
@@ -33,8 +34,9 @@ from humanmcp.locales import LANGUAGES
 
 CAN_FORK: Final = hasattr(socket, "send_fds") and sys.platform == "linux"
 _WANTED: Final = (
-    *("humanmcp.desk.app", "humanmcp.desk.command", "humanmcp.desk.settings.demo_host"),
-    *("humanmcp.server.http.sessions", "humanmcp.extensions.classroom.room.command", "humanmcp.inbox.folder"),
+    *("humanmcp.desk.app", "humanmcp.desk.command", "humanmcp.desk.settings.own_request"),
+    *("humanmcp.server.http.sessions", "humanmcp.inbox.folder"),
+    *(one.module for name, one in extensions.commands().items() if name == "room"),
     *("anyio._backends._asyncio", "tomlkit", "uvicorn.loops.auto", "uvicorn.lifespan.off"),
     "watchdog.observers",
 )

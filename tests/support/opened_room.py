@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.desk.desk import BY
 from humanmcp.desk.guard import Address
-from humanmcp.inbox.transcript_writer import TranscriptWriter
-from humanmcp.protocol.conversation.transcript import Frame
 from humanmcp.extensions.classroom.room.classroom import Classroom
 from humanmcp.extensions.classroom.room.pages import page_context
 from humanmcp.extensions.classroom.room.seat import RoomSeat
+from humanmcp.inbox.transcript_writer import TranscriptWriter
+from humanmcp.protocol.conversation.transcript import Frame
 from humanmcp.server import resuming  # noqa: F401 - imported once for every run
 from tests.support.living_on import APPENDED
 from tests.support.waiting import until

@@ -24,8 +24,9 @@ from humanmcp.answering.schema import (
 from humanmcp.answering.service import OrderError, Outcome, queue_outgoing
 from humanmcp.common.timestamps import now
 from humanmcp.desk.context import author, call_router, desk_of, signed
-from humanmcp.desk.desk import BY, Press
+from humanmcp.desk.desk import BY
 from humanmcp.desk.inbox.answer_form import unread
+from humanmcp.desk.moments import Press
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply, Writer
 from humanmcp.inbox.form_drafts import FormDraft
 from humanmcp.locales import say
@@ -181,7 +182,8 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
         desk.inbox.note_writer(key, Writer(body.who[:LONGEST_NAME], author(request)))
         desk.board.look_at_writers()
     desk.board.refresh(*key)
-    desk.wrote()
+    for one in desk.listeners:
+        one.draft_saved()
     return {"at": at}
 
 

@@ -25,8 +25,6 @@ from humanmcp.answering.schema import TypedDict, diagnostic_shapes, filled
 from humanmcp.answering.service import OrderError, Outcome, Task
 from humanmcp.answering.standing import Urgency, prospects, standing_of
 from humanmcp.common.timestamps import seconds_of
-from humanmcp.extensions.classroom.demo.lesson import AT_DESK, Lesson, lesson_of, lesson_of_client
-from humanmcp.extensions.classroom.demo.steps import HOST
 from humanmcp.desk import nodes, rendering
 from humanmcp.desk.board import opens_next
 from humanmcp.desk.book.saved_answers import Saved
@@ -56,6 +54,7 @@ from humanmcp.desk.inbox.answer_form import (
 )
 from humanmcp.desk.inbox.approval_view import approval_view, chosen_reply
 from humanmcp.desk.inbox.waiting_list import EVERYTHING, ListFilter
+from humanmcp.desk.moments import Panel
 from humanmcp.desk.rendering import FaultShape, media_in, told
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.send import request_form
@@ -70,10 +69,11 @@ from humanmcp.inbox.contract import (
     Order,
     Purpose,
     Reply,
+    SessionFacts,
     UnknownItemError,
 )
 from humanmcp.inbox.forgetting import NotForgottenError
-from humanmcp.locales import UnknownSentenceError, describe, say, spoken_language
+from humanmcp.locales import UnknownSentenceError, describe, say
 from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -85,9 +85,6 @@ from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
 from humanmcp.protocol.json.jsonrpc import Batch
 from humanmcp.protocol.json.tree import follow, pretty
 from humanmcp.protocol.tables.examples import PLACEHOLDERS
-
-_LESSON: Final = 1500
-"""The number of lines of a session from which its lesson is read, including notes of HTTP."""
 
 router: Final = page_router()
 
@@ -103,8 +100,7 @@ def inbox(
         return RedirectResponse(f"/?session={found.facts.name}", 303)
     first = opens_next(shown.rows(desk.board))
     options = ViewOptions(shown, sent=sent, find=find)
-    in_room = desk.around is not None  # a phone shows the open step then, as in a lesson
-    return _show_inbox(request, first.key if first else None, options, is_open=in_room)
+    return _show_inbox(request, first.key if first else None, options, is_open=desk.is_hosted)
 
 
 @router.get("/m/{name}/{number}")
@@ -178,19 +174,18 @@ def _show_inbox(
 ) -> HTMLResponse:
     """Show the list, and one exchange beside it."""
     desk, shown, sent = desk_of(request), options.shown, options.sent
-    lesson = _lesson(request, key)
-    is_demo = key is not None and desk.board.session(key.session).facts.client == HOST
+    panel = _panel(request, key)
+    practises = key is not None and _practises(desk, desk.board.session(key.session).facts)
     values: dict[str, Any] = {
         **waiting_list.listed(desk.board, shown),
         "find": options.find,
-        "chosen": is_open or is_demo or lesson is not None,
+        "chosen": is_open or practises or panel is not None,
         "quiet": is_quiet(request, key.session if key else shown.session or sent.partition("/")[0]),
         "opened": "" if key is None else f"{key.session}/{key.number}",
         "item": None,
         "sent": _sent(desk, sent),
         "hosts": shown_snippets(request) if key is None and not desk.board.sessions() else (),
-        "lesson": lesson,
-        "demo_host": HOST,
+        "panel": panel,
         "own_guest": LABELS[OWN],
         "probes": desk.inbox.probes() if key is None else (),
         "view": view_of(request),
@@ -203,23 +198,16 @@ def _show_inbox(
     return page(request, "inbox/inbox.html", **values)
 
 
-def _lesson(request: Request, key: Key | None) -> Lesson | None:
-    """Return the state of the demo's lesson; None elsewhere, and if the person wants no help.
-
-    Without an open exchange, it is about the newest session.
-    """
+def _panel(request: Request, key: Key | None) -> Panel | None:
+    """Return what to show about the open request's session; without one, about the newest."""
     desk = desk_of(request)
     sessions = [one.facts for one in desk.board.sessions() if key is None]
     facts = sessions[0] if sessions else key and desk.board.session(key.session).facts
-    if not facts or request.cookies.get("help") == "no":
-        return None
-    made = desk.lesson_steps if facts.client == HOST else lesson_of_client(facts.client, desk.home)
-    own = made is None and desk.around is not None and bool(facts.client)
-    lesson_steps = (made or desk.lesson_steps)(spoken_language())
-    if made is None and not (own and lesson_steps.tries_clients):
-        return None
-    frames = desk.inbox.last_frames_before(facts.name, 0, _LESSON)
-    return lesson_of(frames, lesson_steps, own=own)
+    return desk.panel(request, facts) if facts else None
+
+
+def _practises(desk: Desk, facts: SessionFacts) -> bool:
+    return any(one.practises(facts.client) for one in desk.listeners)
 
 
 def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
@@ -484,7 +472,7 @@ def _standing(desk: Desk, opened: OpenExchange, shown: ListFilter) -> dict[str, 
         "query": shown.query,
         "questions": request_form.requests_shown(opened),
         "facts": facts,
-        "is_practice": desk.around is not None or facts.client.startswith((HOST, AT_DESK)),
+        "is_practice": _practises(desk, facts),
         "living": facts.is_open,
         "place": desk.draft_name(item.key),
         "standing": standing,

@@ -21,7 +21,7 @@ from humanmcp.desk.notices import notice_rules
 from humanmcp.desk.notices.ntfy import Phone
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.server.server_definition import snippets, snippets_at
-from humanmcp.desk.settings.demo_host import ask_for_nothing
+from humanmcp.desk.settings.own_request import ask_for_nothing
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
 from humanmcp.inbox.contract import InboxError, UnknownItemError
@@ -214,9 +214,10 @@ def answer_handshake_by_hand(request: Request, values: FormValues) -> Response:
 
 @router.post("/try")
 def try_now(request: Request, values: FormValues) -> Response:
-    """Start the demo host, with or without help; its first request arrives within seconds."""
+    """Start what sends a first request, with or without help; it arrives within seconds."""
     helps = values.get("help") != "no"
-    desk_of(request).play(spoken_language(), helps)
+    for one in desk_of(request).listeners:
+        one.try_now(spoken_language(), helps=helps)
     response = RedirectResponse("/", 303)
     remember(response, "help", "yes" if helps else "no")
     return response

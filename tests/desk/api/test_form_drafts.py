@@ -16,7 +16,6 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from humanmcp.common.web_folder import web_folder
 from humanmcp.desk.app import _forget_draft
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.rights import Who
@@ -27,10 +26,10 @@ from humanmcp.inbox.form_drafts import FormDraft, FormDrafts
 from tests.browser.seats import INITIALIZE, call
 from tests.desk.seated import Seated
 from tests.support.desk_process import Desking
+from tests.support.routes import TEMPLATES
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
 
-TEMPLATES: Final = web_folder() / "templates"
 NOT_KEPT: Final = {
     ("history/history.html", "q"): "a search, which is in the address",
     ("settings/settings.html", "q"): "likewise",
@@ -38,19 +37,22 @@ NOT_KEPT: Final = {
     ("inbox/list.html", "q"): "likewise",
     ("history/history.html", "day"): "a date",
     ("history/line.html", "note"): "a note of one line",
-    ("room/join.html", "code"): "a code, which is used once",
+    ("classroom/room/join.html", "code"): "a code, which is used once",
     ("devices/login.html", "code"): "likewise",
-    ("room/join.html", "name"): "a name of at most 40 characters",
+    ("classroom/room/join.html", "name"): "a name of at most 40 characters",
     ("base.html", "name"): "likewise",
     ("devices/devices.html", "name"): "likewise",
     ("settings/settings.html", "{{ what }} {{ one.field }}"): "a number of seconds",
-    ("room/room.html", "minutes"): "a number of minutes",
-    ("room/room.html", "hint"): "a sentence of at most 400 characters",
+    ("classroom/room/room.html", "minutes"): "a number of minutes",
+    ("classroom/room/room.html", "hint"): "a sentence of at most 400 characters",
     (
         "inbox/message.html",
         "text",
     ): "a page without scripts; the composer replaces it",
-    ("lite_check.html", "text"): "a text to check: the page shows it again, and nothing is sent",
+    (
+        "classroom/lite_check.html",
+        "text",
+    ): "a text to check: the page shows it again, and nothing is sent",
 }
 """The fields whose text is not kept, each with the reason."""
 COMPOSER: Final = "inbox/composer.html"
@@ -64,9 +66,9 @@ _FORM: Final = re.compile(r"<form\b(?:\{\{.*?\}\}|[^>])*>|</form>")
 def fields() -> list[tuple[str, str, str]]:
     """List each text field of each template: the template, the name, and the form that it is in."""
     found = []
-    for file in sorted(TEMPLATES.rglob("*.html")):
+    for file in TEMPLATES:
         text, form = file.read_text(encoding="utf-8"), ""
-        template = file.relative_to(TEMPLATES).as_posix()
+        template = file.as_posix().rpartition("/templates/")[2]
         for part in re.finditer(f"{_FORM.pattern}|{_FIELD.pattern}", text):
             if part[0].startswith(("<form", "</form")):
                 form = part[0]
@@ -89,8 +91,8 @@ def test_every_field_of_every_page_is_kept_or_has_its_reason() -> None:
 def test_shared_fields_are_in_forms_that_are_kept() -> None:
     """The rows of a schema, and the fields of a request."""
     users = {
-        file.relative_to(TEMPLATES).as_posix()
-        for file in TEMPLATES.rglob("*.html")
+        file.as_posix().rpartition("/templates/")[2]
+        for file in TEMPLATES
         if re.search(r"(?:schema_rows?|field_rows)\(", file.read_text(encoding="utf-8"))
     }
     kept = {template for template, _, form in fields() if "drafted(" in form}

@@ -32,7 +32,13 @@ from humanmcp.extensions.classroom.demo.good_host import (
     Strictness,
     WasAsked,
 )
-from humanmcp.extensions.classroom.demo.lesson import cut, not_passed, understood, weather, why_ignored
+from humanmcp.extensions.classroom.demo.lesson import (
+    cut,
+    not_passed,
+    understood,
+    weather,
+    why_ignored,
+)
 from humanmcp.extensions.classroom.demo.steps import NOTHING, LessonRun, list_again, tells_of_tools
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport

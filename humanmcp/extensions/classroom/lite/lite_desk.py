@@ -20,7 +20,6 @@ from urllib.parse import urlsplit
 import anyio.to_thread
 
 from humanmcp.common.settings import make_private
-from humanmcp.extensions.classroom.demo.lesson import WEATHER, find_lesson
 from humanmcp.desk import app as desk_app
 from humanmcp.desk.board import Board
 from humanmcp.desk.devices import login_page
@@ -28,14 +27,15 @@ from humanmcp.desk.guard import Address
 from humanmcp.desk.login import parts_of
 from humanmcp.desk.rendering import language_of
 from humanmcp.desk.rights import Who
-from humanmcp.inbox import open_inbox
-from humanmcp.inbox.atomic import write_private
-from humanmcp.inbox.attendant import Attendant
+from humanmcp.extensions.classroom.demo.lesson import WEATHER, find_lesson
 from humanmcp.extensions.classroom.lite.pages import lessons, router, title_of
 from humanmcp.extensions.classroom.room import records
 from humanmcp.extensions.classroom.room.clock import RoomClock
 from humanmcp.extensions.classroom.room.records import RoomDoor, SeatRecord, Visitor
 from humanmcp.extensions.classroom.room.seat import RoomSeat, SeatParts
+from humanmcp.inbox import open_inbox
+from humanmcp.inbox.atomic import write_private
+from humanmcp.inbox.attendant import Attendant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -11,19 +11,27 @@ from starlette.responses import RedirectResponse, Response
 from humanmcp.answering.alone import count_problems, judge_text
 from humanmcp.common import published
 from humanmcp.common.settings import make_private
-from humanmcp.extensions.classroom.demo.lesson import OWN, find_lesson, lesson_names, read_lesson
+from humanmcp.desk import rights
 from humanmcp.desk.context import desk_of, page, page_router
 from humanmcp.desk.history.opening import MOST_SHOWN, wrong_line
+from humanmcp.desk.rights import Who
 from humanmcp.desk.routing import FormValues
+from humanmcp.extensions.classroom.demo.lesson import OWN, find_lesson, lesson_names, read_lesson
+from humanmcp.extensions.classroom.room.seat import RoomSeat
 from humanmcp.inbox.atomic import write_private
 from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import StopError
-from humanmcp.extensions.classroom.room.seat import RoomSeat
 
 PASTED: Final = "pasted"
 MINUTES: Final = 2
 """About how long a step takes: to read it, to answer, and to read what the host made of it."""
 _FILE: Final = re.compile(r"[\w-]{1,60}\.toml")
+
+RIGHTS: Final = {
+    **rights.read(Who.LEARNER, "/own", "/check"),
+    **rights.acts("/own", rights.each(Who.LEARNER, "lesson", "begin"), writes=False),
+    **rights.write(Who.LEARNER, "/check", most=rights.TEXT),
+}
 
 router: Final = page_router()
 
@@ -46,7 +54,9 @@ def own(request: Request, unknown: str = "") -> Response:
     seat = _seat_of(request)
     names = [*lessons(), *sorted(map(str, _brought(seat).glob("*.toml")))]
     shown = [_shown(name, seat) for name in names]
-    return page(request, "lite.html", lessons=shown, unknown=unknown, guide=published.SITE)
+    return page(
+        request, "classroom/lite.html", lessons=shown, unknown=unknown, guide=published.SITE
+    )
 
 
 class ShownLesson(NamedTuple):
@@ -123,7 +133,7 @@ def check(request: Request) -> Response:
         wrong, refused = [], error.sentence()
     return page(
         request,
-        "lite_check.html",
+        "classroom/lite_check.html",
         text=text,
         refused=refused,
         counted=count_problems([each for one in wrong for each in one.diagnostics]),

@@ -18,23 +18,23 @@ from humanmcp.desk.devices import login_page
 from humanmcp.desk.guard import WRONG_HOST, wrong_host
 from humanmcp.desk.rendering import render
 from humanmcp.desk.rights import Who
+from humanmcp.extensions.classroom.room import pages, wall
+from humanmcp.extensions.classroom.room.pages import entered
+from humanmcp.extensions.classroom.room.records import Visitor
 from humanmcp.http.front import HttpApp
 from humanmcp.locales import say
 from humanmcp.protocol.answer_book.decide import Mode
 from humanmcp.protocol.http.inbound import HttpAddress
 from humanmcp.protocol.http.outbound import PATH
-from humanmcp.extensions.classroom.room import pages, wall
-from humanmcp.extensions.classroom.room.pages import entered
-from humanmcp.extensions.classroom.room.records import Visitor
 from humanmcp.server.http.sessions import HttpSession, HttpSessions
 
 if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from humanmcp.inbox.contract import SessionFacts
     from humanmcp.extensions.classroom.room.classroom import Classroom
     from humanmcp.extensions.classroom.room.seat import RoomSeat
+    from humanmcp.inbox.contract import SessionFacts
     from humanmcp.server.http.connection import HttpConnection
     from humanmcp.server.session import ServedSession
 
@@ -51,7 +51,7 @@ def make_app(classroom: Classroom, hosts: HostSeats) -> ASGIApp:
     desk = classroom.teacher.desk
     pages = desk_app.make_pages(desk, _ROUTERS)
     pages.state.room = classroom
-    guarded = desk_app.guarded(Roles(pages, classroom), desk, "room/outside.html", "room")
+    guarded = desk_app.guarded(Roles(pages, classroom), desk, "classroom/room/outside.html", "room")
     return desk_app.Speaking(Entrance(guarded, classroom, hosts), desk.language)
 
 
@@ -87,11 +87,11 @@ class Entrance:
         key, _, what = rest.partition("/")
         visitor = self._classroom.door.holder(key)
         if visitor is None or (what and visitor.kind is not Who.LEARNER):
-            answer = HTMLResponse(render("room/outside.html"), 404)
+            answer = HTMLResponse(render("classroom/room/outside.html"), 404)
             await answer(scope, receive, send)
         elif self._classroom.is_removed(visitor) and not what:
             why = say("desk", "room.why.removed")
-            answer = HTMLResponse(render("room/outside.html", why=why), 404)
+            answer = HTMLResponse(render("classroom/room/outside.html", why=why), 404)
             await answer(scope, receive, send)
         elif what:
             await self._hosts.serve(visitor.seat, what, scope, receive, send)

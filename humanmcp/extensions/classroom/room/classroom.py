@@ -20,26 +20,37 @@ from urllib.parse import urlsplit
 
 from humanmcp.common.book_file import read_book_text
 from humanmcp.common.settings import make_private
-from humanmcp.extensions.classroom.demo.lesson import WEATHER, find_lesson, lesson_names, read_lesson
 from humanmcp.desk.board import Following
 from humanmcp.desk.guard import is_near
 from humanmcp.desk.rights import Who
+from humanmcp.extensions.classroom.demo.lesson import (
+    WEATHER,
+    find_lesson,
+    lesson_names,
+    read_lesson,
+)
+from humanmcp.extensions.classroom.room import records
+from humanmcp.extensions.classroom.room.clock import RoomClock
+from humanmcp.extensions.classroom.room.records import (
+    DoorState,
+    RoomDoor,
+    RoomRecord,
+    SeatRecord,
+    Visitor,
+)
+from humanmcp.extensions.classroom.room.seat import RoomSeat, SeatParts, mark_of
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import keeping, write_private
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.locales import language_of, spoken_language
 from humanmcp.locales.stop import stopped
-from humanmcp.extensions.classroom.room import records
-from humanmcp.extensions.classroom.room.clock import RoomClock
-from humanmcp.extensions.classroom.room.records import DoorState, RoomDoor, RoomRecord, SeatRecord, Visitor
-from humanmcp.extensions.classroom.room.seat import RoomSeat, SeatParts, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from humanmcp.extensions.classroom.demo.steps import LessonSteps
     from humanmcp.desk.guard import Address
+    from humanmcp.extensions.classroom.demo.steps import LessonSteps
     from humanmcp.inbox.contract import Inbox
 
 EVERY: Final = 0.3

@@ -17,14 +17,14 @@ from humanmcp.common.own_process import need_files
 from humanmcp.common.settings import add_flags, home_folder, make_home, make_private
 from humanmcp.desk import context
 from humanmcp.desk.guard import Address, is_near
-from humanmcp.http.listening import QuietServer, listen, outside_of, own_addresses, own_names
-from humanmcp.inbox.life_lock import LifeLock, is_held
-from humanmcp.locales import say
-from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.extensions.classroom.room import records
 from humanmcp.extensions.classroom.room.app import HostSeats, make_app
 from humanmcp.extensions.classroom.room.classroom import Classroom
 from humanmcp.extensions.classroom.room.pages import page_context
+from humanmcp.http.listening import QuietServer, listen, outside_of, own_addresses, own_names
+from humanmcp.inbox.life_lock import LifeLock, is_held
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError, sentence_of, stopped
 
 if TYPE_CHECKING:
     import argparse

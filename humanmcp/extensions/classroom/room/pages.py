@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.answering import mistakes, service
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.common import qr_code
+from humanmcp.desk import rights
 from humanmcp.desk.context import page, page_router
 from humanmcp.desk.guard import cookie_of
 from humanmcp.desk.login import login_of, login_path_of, parts_of
@@ -21,12 +22,13 @@ from humanmcp.desk.rendering import render
 from humanmcp.desk.rights import Who
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.settings.settings_page import mistake_page, shown_snippets
-from humanmcp.inbox.contract import Life, StoreError, UnknownItemError
-from humanmcp.locales import spoken_language
-from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.protocol.json.visible import visible
 from humanmcp.extensions.classroom.room import results
-from humanmcp.extensions.classroom.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom, Knock
+from humanmcp.extensions.classroom.room.classroom import (
+    LONGEST_HINT,
+    LONGEST_NAME,
+    Classroom,
+    Knock,
+)
 from humanmcp.extensions.classroom.room.practice import LessonStanding
 from humanmcp.extensions.classroom.room.records import (
     DoorState,
@@ -38,6 +40,10 @@ from humanmcp.extensions.classroom.room.records import (
     spaced,
 )
 from humanmcp.extensions.classroom.room.seat import RoomSeat, mark_of, without_layout
+from humanmcp.inbox.contract import Life, StoreError, UnknownItemError
+from humanmcp.locales import spoken_language
+from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.protocol.json.visible import visible
 
 # -- what every page needs -----------------------------------------------------------------------
 
@@ -125,7 +131,7 @@ def entered(classroom: Classroom, visitor: Visitor) -> Response:
     """
     login_path, cookie = parts_of(login(visitor, classroom.key_of(visitor)))
     to = login_path + _FIRST.get(visitor.kind, "/")
-    answer = HTMLResponse(render("room/entering.html", to=to))
+    answer = HTMLResponse(render("classroom/room/entering.html", to=to))
     answer.set_cookie(
         classroom.address.cookie,
         cookie,
@@ -141,6 +147,35 @@ def entered(classroom: Classroom, visitor: Visitor) -> Response:
 
 # -- the routes ----------------------------------------------------------------------------------
 
+
+RIGHTS: Final = {
+    **rights.read(rights.ALL, "/login"),
+    "POST /login": rights.Entry(rights.ALL, writes=False),
+    **rights.read(Who.TEACHER, "/room", "/room/seat/{number}", "/room/mistake/{code}"),
+    **rights.read(Who.TEACHER, "/room/export.zip", "/room/seats.csv"),
+    **rights.read(Who.KNOCKER | rights.SEATS, "/waiting"),
+    **rights.read(rights.SEATS, "/own"),
+    **rights.acts(
+        "/room",
+        {
+            **rights.each(Who.TEACHER, "door", "let in", "let all in", "send away", "hint"),
+            **rights.each(Who.TEACHER, "lower", "wall", "names", "freeze", "step", "lesson"),
+            **rights.each(Who.TEACHER, "remove", "remove idle", "reset", "count down"),
+            **rights.each(Who.TEACHER, "add lesson"),
+        },
+        most=rights.TEXT,
+    ),
+    **rights.acts(
+        "/own",
+        {
+            **rights.each(Who.LEARNER, "raise", "hint read", "lesson", "begin"),
+            **rights.each(Who.LEARNER, "hand in", "take back"),
+            **rights.each(Who.LEARNER | Who.WATCHER, "lower"),
+            **rights.each(Who.WATCHER, "take", "give back"),
+        },
+        writes=False,
+    ),
+}  # fmt: skip
 
 router: Final = page_router()
 
@@ -169,7 +204,7 @@ def _overview(
     cards = sorted((_card(classroom, seat) for seat in classroom.seats), key=_urgency)
     return page(
         request,
-        "room/room.html",
+        "classroom/room/room.html",
         status,
         room=classroom.record,
         ends=_end_of_count_down(classroom),
@@ -296,7 +331,7 @@ def act(request: Request, values: FormValues) -> Response:
         sure = " ".join(str(one.record.number) for one in ended)
         return page(
             request,
-            "room/sure.html",
+            "classroom/room/sure.html",
             409,
             order={**values, "sure": sure},
             ended=[classroom.name_of(one) for one in working],
@@ -451,7 +486,7 @@ def _door(
     classroom = room_of(request)
     locked = classroom.state is DoorState.LOCKED
     facts = {"code": code[:16], "sits": name[:LONGEST_NAME], "why": why, "locked": locked}
-    return page(request, "room/join.html", status, around=None, sessions=(), **facts)
+    return page(request, "classroom/room/join.html", status, around=None, sessions=(), **facts)
 
 
 @router.post("/login")
@@ -489,7 +524,7 @@ def waiting(request: Request) -> Response:
     if seat is not None:
         return entered(classroom, Visitor(Who.LEARNER, seat))
     knock = classroom.knocks.get(visitor.seat)
-    return page(request, "room/waiting.html", around=None, knock=knock, sessions=())
+    return page(request, "classroom/room/waiting.html", around=None, knock=knock, sessions=())
 
 
 @router.get("/own")
@@ -501,7 +536,7 @@ def own(request: Request) -> Response:
         return RedirectResponse("/", 303)
     return page(
         request,
-        "room/own.html",
+        "classroom/room/own.html",
         link=classroom.link(seat.record.key),
         url=seat.desk.url,
         hosts=shown_snippets(request),

@@ -13,7 +13,14 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering.summary import message_in
-from humanmcp.extensions.classroom.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored, Noticed, WasAsked
+from humanmcp.extensions.classroom.demo.good_host import (
+    GIVES_UP_AFTER,
+    Answered,
+    Failed,
+    Ignored,
+    Noticed,
+    WasAsked,
+)
 from humanmcp.extensions.classroom.demo.steps import GIVEN_BY, LessonRun, list_again, tells_of_tools
 from humanmcp.inbox.contract import InboxError, Key, Life, StoreError
 from humanmcp.protocol.conversation.transcript import Direction

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.export.readable import defused, write_html
 from humanmcp.export.recording import ExportOptions, Recording
+from humanmcp.extensions.classroom.room.practice import StepOutcome
+from humanmcp.extensions.classroom.room.records import StepRecord
 from humanmcp.locales import say, who
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.validation.redaction import redact_recording
-from humanmcp.extensions.classroom.room.practice import StepOutcome
-from humanmcp.extensions.classroom.room.records import StepRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from humanmcp.inbox.contract import SessionFacts
     from humanmcp.extensions.classroom.room.classroom import Classroom
     from humanmcp.extensions.classroom.room.seat import RoomSeat
+    from humanmcp.inbox.contract import SessionFacts
 
 _UNSAFE: Final = re.compile(r"[^\w-]+")
 

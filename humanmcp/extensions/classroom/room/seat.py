@@ -13,28 +13,23 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.settings import sample
 from humanmcp.common.timestamps import now
-from humanmcp.extensions.classroom.demo.command import WEATHER_BOOK
-from humanmcp.extensions.classroom.demo.lesson import lesson_of
-from humanmcp.extensions.classroom.demo.steps import GIVEN_BY, HOST
 from humanmcp.desk.board import Board
 from humanmcp.desk.book.saved_answers import Shelf
-from humanmcp.desk.desk import Desk, Press
+from humanmcp.desk.desk import Desk
 from humanmcp.desk.live import Live
 from humanmcp.desk.login import digest
-from humanmcp.inbox.atomic import keeping
-from humanmcp.inbox.contract import InboxError, Key, Life, StoreError, UnknownItemError
-from humanmcp.locales import language_of, say
-from humanmcp.protocol.answer_book.decide import Mode
-from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.diagnostics.model import HINTS
-from humanmcp.protocol.json.jsonrpc import with_token
+from humanmcp.desk.moments import Listener, Panel, Press
+from humanmcp.extensions.classroom.demo.beside import lesson_panel
+from humanmcp.extensions.classroom.demo.command import WEATHER_BOOK
+from humanmcp.extensions.classroom.demo.lesson import lesson_of, lesson_of_client
+from humanmcp.extensions.classroom.demo.steps import GIVEN_BY, HOST
 from humanmcp.extensions.classroom.room import records
 from humanmcp.extensions.classroom.room.practice import (
     BY_TEACHER,
@@ -46,6 +41,13 @@ from humanmcp.extensions.classroom.room.practice import (
     StepOutcome,
 )
 from humanmcp.extensions.classroom.room.records import StepRecord
+from humanmcp.inbox.atomic import keeping
+from humanmcp.inbox.contract import InboxError, Key, Life, StoreError, UnknownItemError
+from humanmcp.locales import language_of, say, spoken_language
+from humanmcp.protocol.answer_book.decide import Mode
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.model import HINTS
+from humanmcp.protocol.json.jsonrpc import with_token
 from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.serve import ServerParts
 from humanmcp.server.waiting import ServeOptions
@@ -57,13 +59,13 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from humanmcp.extensions.classroom.demo.steps import LessonSteps
     from humanmcp.desk.guard import Address
-    from humanmcp.inbox.attendant import Attendant
-    from humanmcp.inbox.contract import Draft, Inbox, Item, Reply
-    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.extensions.classroom.demo.steps import LessonSteps
     from humanmcp.extensions.classroom.room.clock import RoomClock
     from humanmcp.extensions.classroom.room.records import RoomDoor, SeatRecord
+    from humanmcp.inbox.attendant import Attendant
+    from humanmcp.inbox.contract import Draft, Inbox, Item, Reply, SessionFacts
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.server.session import ServedSession
 
 _log = logging.getLogger(__name__)
@@ -159,16 +161,9 @@ class RoomSeat:
             book=folder / BOOK,
             language=parts.language,
             url=parts.url(record),
-            play=lambda _language, _helps: self.practise(),
-            judged=self._judged,
-            wrote=self._show_draft,
-            around=partial(parts.around, self),
-            lesson_steps=lambda language: parts.lesson_steps(record, language),
-            draft_name=self._draft_name,
+            listeners=(SeatListener(self),),
         )
-        self.watched = replace(
-            self.desk, live=Live(board), judged=self._judged_for_teacher, by=BY_TEACHER
-        )
+        self.watched = replace(self.desk, live=Live(board), listeners=(TeacherListener(self),))
         """The same desk for the teacher, whose streams do not count as the learner's presence."""
 
     @property
@@ -178,7 +173,7 @@ class RoomSeat:
     def _changed(self) -> None:
         self._parts.changed(self)
 
-    def _show_draft(self) -> None:
+    def show_draft(self) -> None:
         """Show what is being typed, if somebody watches: the teacher, or the learner."""
         if self.record.pen or self.watched.live.streams:
             self.board.poke()
@@ -247,7 +242,15 @@ class RoomSeat:
 
     @property
     def _lesson_steps(self) -> LessonSteps:
-        return self._parts.lesson_steps(self.record, language_of(self._parts.language))
+        return self.lesson_steps(language_of(self._parts.language))
+
+    def lesson_steps(self, language: str) -> LessonSteps:
+        """Return the lesson of this seat, in a language."""
+        return self._parts.lesson_steps(self.record, language)
+
+    def around(self, request: Request) -> Mapping[str, Any]:
+        """Return what the pages of this seat show of their room."""
+        return self._parts.around(self, request)
 
     def maker(self, mode: Mode) -> ServerParts:
         """Return what makes sessions in this seat's inbox."""
@@ -351,7 +354,7 @@ class RoomSeat:
             if item.draft is not None and item.draft.touched:
                 opened = OpenExchange(self.inbox, item, facts)
                 verdict = service.judge(opened, item.draft.text, item.draft.form)
-                self._judged(item.key, verdict.diagnostics, Press.NONE)
+                self.judged(item.key, verdict.diagnostics, Press.NONE)
 
     # -- drafts ---------------------------------------------------------------------------------
 
@@ -362,7 +365,7 @@ class RoomSeat:
             return "", 0
         return self.record.sessions[key.session], practice.step_of(key.number)
 
-    def _draft_name(self, key: Key) -> str:
+    def draft_name(self, key: Key) -> str:
         """Name a draft after seat and step: a restart of lesson or room asks for the same again."""
         lesson, at = self._step_of(key)
         seat = digest(self.record.key).hex()[:16]
@@ -460,7 +463,7 @@ class RoomSeat:
         if not (step.passed or (end.is_retold and step.seconds is not None)):
             step.seconds = self._seconds_since(step)
         step.passed |= passed
-        if end.by == self.desk.by:
+        if end.by == self.desk.author:
             _count_answer(step, Key(session, end.number))
         step.given = end.outcome is StepOutcome.GIVEN and not step.passed
         if not end.is_retold:
@@ -502,15 +505,15 @@ class RoomSeat:
         """Return True for an answer to a step of the lesson; False beside it."""
         return bool(self._step_of(key)[1]) or self._lesson_steps.tries_clients
 
-    def _judged_for_teacher(
-        self, key: Key, diagnostics: Sequence[Diagnostic], _press: Press
-    ) -> None:
+    def judged_for_teacher(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
+        """Note which problems are the teacher's."""
         step, codes = self._step(key), sorted(_codes(diagnostics))
         if self._is_counted(key) and step.taught != codes:
             step.taught = codes
             self._note_now_or_later()
 
-    def _judged(self, key: Key, diagnostics: Sequence[Diagnostic], press: Press) -> None:
+    def judged(self, key: Key, diagnostics: Sequence[Diagnostic], press: Press) -> None:
+        """Note the problems of the learner's draft."""
         if not self._is_counted(key):
             return
         codes = _codes(diagnostics)
@@ -564,6 +567,59 @@ class RoomSeat:
             return frozenset()
         waits = any(row.key == found[0] for row in self.board.waiting())
         return frozenset(found[1]) if waits else frozenset()
+
+
+class SeatListener(Listener):
+    """Tells a seat what happens at its desk."""
+
+    IS_HOSTED: ClassVar = True
+    STARTS: ClassVar = True
+
+    def __init__(self, seat: RoomSeat) -> None:
+        """`seat` hears what the learner does."""
+        self._seat = seat
+
+    def judged(self, key: Key, diagnostics: Sequence[Diagnostic], press: Press) -> None:
+        self._seat.judged(key, diagnostics, press)
+
+    def draft_saved(self) -> None:
+        self._seat.show_draft()
+
+    def try_now(self, language: str, *, helps: bool) -> None:
+        """Restart the lesson, in the language of the room."""
+        del language, helps
+        self._seat.practise()
+
+    def draft_name(self, key: Key) -> str:
+        return self._seat.draft_name(key)
+
+    def practises(self, client: str) -> bool:
+        """Any client of a learner does."""
+        del client
+        return True
+
+    def around(self, request: Request) -> Mapping[str, Any]:
+        return self._seat.around(request)
+
+    def panel(self, inbox: Inbox, request: Request, facts: SessionFacts) -> Panel | None:
+        """Return the lesson of the practice host, or of a client under test."""
+        made = None if facts.client == HOST else lesson_of_client(facts.client, self._seat.folder)
+        steps = (made or self._seat.lesson_steps)(spoken_language())
+        own = made is None and facts.client != HOST
+        if own and not (facts.client and steps.tries_clients):
+            return None
+        around = self.around(request)
+        return lesson_panel(inbox, request, facts, steps, own=own, around=around)
+
+
+class TeacherListener(SeatListener):
+    """Tells a seat what the teacher does at its desk."""
+
+    author = BY_TEACHER
+
+    def judged(self, key: Key, diagnostics: Sequence[Diagnostic], press: Press) -> None:
+        del press
+        self._seat.judged_for_teacher(key, diagnostics)
 
 
 def _codes(diagnostics: Iterable[Diagnostic]) -> frozenset[str]:

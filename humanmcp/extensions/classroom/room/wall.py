@@ -11,23 +11,26 @@ from starlette.responses import HTMLResponse
 from humanmcp.answering import mistakes, service
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.common import qr_code
+from humanmcp.desk import rights
 from humanmcp.desk.context import page, page_router
 from humanmcp.desk.examples import halves, laid_out, rows_of
 from humanmcp.desk.history.history_page import stage
 from humanmcp.desk.rendering import HIDDEN_NAMES, SPOKEN_WORDS, words_of
-from humanmcp.inbox.contract import Key, Life
-from humanmcp.locales import spoken_language
-from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.extensions.classroom.room.classroom import Classroom
 from humanmcp.extensions.classroom.room.pages import number_of, room_of
 from humanmcp.extensions.classroom.room.records import DoorState, spaced
 from humanmcp.extensions.classroom.room.seat import RoomSeat, SeatMark, without_layout
+from humanmcp.inbox.contract import Key, Life
+from humanmcp.locales import spoken_language
+from humanmcp.protocol.diagnostics.model import TextForm
 
 COLUMNS: Final = 45
 FEW_ROWS: Final = 11
 """The rows of an example, of so many columns, that a projector shows in large letters."""
 JUST_COME: Final = 3.0
 """Seconds for which the projector marks who has come."""
+
+RIGHTS: Final = rights.read(rights.Who.GUEST | rights.SEATS, "/wall")
 
 router: Final = page_router()
 
@@ -69,7 +72,7 @@ def wall(request: Request) -> HTMLResponse:
         values[HIDDEN_NAMES] = [one.record.name for one in classroom.seats]
         examples = [one.example for one in classroom.lesson_steps().requests]
         values[SPOKEN_WORDS] = words_of(json.dumps(examples, ensure_ascii=False))
-    return page(request, "room/wall.html", sessions=(), count=0, **values)
+    return page(request, "classroom/room/wall.html", sessions=(), count=0, **values)
 
 
 def _on_stage(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:

@@ -25,10 +25,10 @@ from humanmcp.extensions.classroom.demo.lesson import (
     parse_lesson,
     weather,
 )
+from humanmcp.extensions.classroom.room.practice import Practice, PracticeLine, StepOutcome
 from humanmcp.inbox.contract import Inbox, Key, UnknownItemError
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.tables.versions import META_VERSION
-from humanmcp.extensions.classroom.room.practice import Practice, PracticeLine, StepOutcome
 from humanmcp.server.connection import EndOfInput
 from humanmcp.server.memory_connection import MemoryConnection
 from tests.support.speaking import said_in

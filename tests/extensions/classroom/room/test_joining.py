@@ -18,7 +18,14 @@ from humanmcp.desk.login import Door
 from humanmcp.desk.rights import Who
 from humanmcp.extensions.classroom.room import records
 from humanmcp.extensions.classroom.room.classroom import MOST_SEATS
-from humanmcp.extensions.classroom.room.records import JOINS, RateLimit, RoomDoor, Visitor, fits, login
+from humanmcp.extensions.classroom.room.records import (
+    JOINS,
+    RateLimit,
+    RoomDoor,
+    Visitor,
+    fits,
+    login,
+)
 from humanmcp.extensions.classroom.room.seat import ANIMALS, COLOURS, mark_of
 from tests.support.room_process import FORM, Rooming
 from tests.support.serve_http import initialize

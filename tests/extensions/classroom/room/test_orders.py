@@ -9,9 +9,9 @@ from typing import Final
 import pytest
 
 from humanmcp.desk.guard import Address
-from humanmcp.inbox.contract import Key
 from humanmcp.extensions.classroom.room import pages
 from humanmcp.extensions.classroom.room.classroom import GONE_AFTER, UNUSED_AFTER, Classroom
+from humanmcp.inbox.contract import Key
 from tests.extensions.classroom.room.test_teaching import card
 from tests.support.room_process import Rooming, Visitor
 from tests.support.waiting import until

@@ -16,15 +16,15 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.extensions.classroom.demo.lesson import find_lesson
 from humanmcp.desk.guard import Address
-from humanmcp.inbox.contract import Life
-from humanmcp.inbox.folder import FolderInbox
+from humanmcp.extensions.classroom.demo.lesson import find_lesson
 from humanmcp.extensions.classroom.room import records
 from humanmcp.extensions.classroom.room.classroom import Classroom
 from humanmcp.extensions.classroom.room.pages import page_context
 from humanmcp.extensions.classroom.room.practice import StepOutcome
 from humanmcp.extensions.classroom.room.records import SeatRecord, StepRecord
+from humanmcp.inbox.contract import Life
+from humanmcp.inbox.folder import FolderInbox
 from tests.extensions.classroom.room.test_teaching import rows_of, table_of, without_running_clock
 from tests.support.room_process import Rooming, Visitor
 from tests.support.serve_http import initialize

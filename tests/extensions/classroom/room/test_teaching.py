@@ -16,12 +16,12 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.answering import mistakes
-from humanmcp.extensions.classroom.demo.lesson import find_lesson
 from humanmcp.desk import examples
-from humanmcp.protocol.diagnostics.kinds import title_of
+from humanmcp.extensions.classroom.demo.lesson import find_lesson
 from humanmcp.extensions.classroom.room.pages import _urgency
 from humanmcp.extensions.classroom.room.practice import LessonStanding
 from humanmcp.extensions.classroom.room.records import spaced
+from humanmcp.protocol.diagnostics.kinds import title_of
 from tests.support.room_process import Rooming, Visitor, is_over
 from tests.support.serve_http import initialize
 from tests.support.waiting import until

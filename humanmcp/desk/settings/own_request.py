@@ -1,4 +1,4 @@
-"""*Try it now*: the demo host, whose first request arrives at the desk in seconds."""
+"""What the desk starts for a person: a test prompt, and what a listener lets them try."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from humanmcp.locales import say
 from humanmcp.protocol.conversation.prompts import OWN
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-LOG_NAME: Final = "demo.log"
 MOST: Final = 3
-"""The maximum number of demo hosts at once."""
+"""The maximum number of such processes at once."""
 
 _running: Final[list[subprocess.Popen[bytes]]] = []
 _lock: Final = threading.Lock()
 
 
-def start(home: Path, language: str, helps: bool) -> bool:  # noqa: FBT001 - as `Desk.play`
-    """Start the demo host; return True if it started. It ends with its session, and with the desk.
+def start(words: Sequence[str], home: Path, language: str, log: str, given: bytes = b"") -> bool:
+    """Run a module of ours at this inbox, with these words; return True if it started.
+
+    With `given` on its standard input; without, its input stays open until the desk ends. What it
+    prints replaces the file `log` of the folder, or is lost with "".
 
     If it `helps`, its person does not answer the handshake.
 
@@ -35,18 +38,20 @@ def start(home: Path, language: str, helps: bool) -> bool:  # noqa: FBT001 - as 
         _running[:] = [process for process in _running if process.poll() is None]
         if len(_running) >= MOST:
             return False
-        words = [sys.executable, "-m", "humanmcp.as_child", "demo", "--by-hand"]
-        words += [] if helps else ["--handshake"]
-        log = os.open(home / LOG_NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(log, "wb") as stream:
+        file = home / log if log else os.devnull
+        output = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(output, "wb") as stream:
             process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
-                [*words, "--home", str(home), "--lang", language],
+                [sys.executable, "-m", *words, "--home", str(home), "--lang", language],
                 stdin=subprocess.PIPE,
                 stdout=stream,
                 stderr=stream,
                 start_new_session=True,
             )
         _running.append(process)
+        if given:
+            with process.stdin as stream:  # type: ignore[union-attr] # a pipe, as asked for
+                stream.write(given)
         return True
 
 
@@ -59,18 +64,5 @@ def ask_for_nothing(home: Path, language: str) -> None:
     words = say("approval", "test prompt")
     asked = {"hook_event_name": "PermissionRequest", "tool_name": say("approval", "test tool")}
     text = json.dumps({**asked, "session_id": "test", "tool_input": {"message": words}})
-    command = (sys.executable, "-m", "humanmcp", "hook", "--host", OWN)
-    with _lock:
-        _running[:] = [process for process in _running if process.poll() is None]
-        if len(_running) >= MOST:
-            return
-        process = subprocess.Popen(  # noqa: S603 - as above
-            [*command, "--home", str(home), "--lang", language],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        _running.append(process)
-        with process.stdin as stream:  # type: ignore[union-attr] # a pipe, as asked for
-            stream.write(text.encode())
+    command = ("humanmcp", "hook", "--host", OWN)
+    start(command, home, language, "", text.encode())

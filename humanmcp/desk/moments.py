@@ -1,0 +1,82 @@
+"""The moments of a desk that others hear, and what they bring to its pages.
+
+A desk knows none of its listeners. An extension names classes in `desks`, and each desk has one
+listener of each, made with the desk's folder. Who opens desks for several people gives each of
+them a listener of its own. All are told what happened; the first that has an answer is asked no
+further: who writes, what a draft is called, what is shown beside a message.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from starlette.requests import Request
+
+    from humanmcp.inbox.contract import Inbox, Key, SessionFacts
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+
+
+class Press(enum.Enum):
+    """What the press of Send did with a text that was checked."""
+
+    NONE = "none"
+    """Nobody pressed it: somebody is typing."""
+    STOPPED = "stopped"
+    SENT = "sent"
+
+
+class Panel(NamedTuple):
+    """What a listener shows about a session: above its open request, and once it has ended."""
+
+    open: Markup
+    ended: Markup = Markup()
+
+
+class Listener:
+    """Hears the moments of a desk. Each method that it does not define does nothing."""
+
+    IS_HOSTED: ClassVar = False
+    """The desk is for somebody who does not own this computer: it shows no folders of it."""
+    STARTS: ClassVar = False
+    """`try_now` starts something."""
+    author: str = ""
+    """Who writes what the desk sends; "" for the person at a desk of their own."""
+
+    def judged(self, key: Key, diagnostics: Sequence[Diagnostic], press: Press) -> None:
+        """Hear the problems of an answer, and what the press of Send did."""
+
+    def draft_saved(self) -> None:
+        """Hear that somebody typed."""
+
+    def try_now(self, language: str, *, helps: bool) -> None:
+        """Start something that sends a first request to this desk, and `helps` its person or not.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+
+    def draft_name(self, key: Key) -> str:
+        """Name the draft of an exchange in a browser: those of one name ask for the same answer."""
+        del key
+        return ""
+
+    def practises(self, client: str) -> bool:
+        """Return True for a client that waits for as long as a person likes."""
+        del client
+        return False
+
+    def around(self, request: Request) -> Mapping[str, Any] | None:
+        """Return what each page of the desk shows of where it is; None for nothing."""
+        del request
+        return None
+
+    def panel(self, inbox: Inbox, request: Request, facts: SessionFacts) -> Panel | None:
+        """Return what to show about a session: that of the open request, or the newest one."""
+        del inbox, request, facts
+        return None

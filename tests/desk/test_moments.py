@@ -1,0 +1,105 @@
+"""What a desk tells its listeners, and what it asks them."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from markupsafe import Markup
+
+from humanmcp.common.settings import Settings
+from humanmcp.desk import command
+from humanmcp.desk.desk import BY, Desk
+from humanmcp.desk.guard import Address
+from humanmcp.desk.moments import Listener, Panel, Press
+from humanmcp.inbox.contract import Key
+from tests.support.desk_process import Desking
+
+KEY: Final = Key("s", 7)
+SHOWN: Final = Panel(Markup("open"), Markup("ended"))
+
+
+class Hearing(Listener):
+    """A listener that notes what it hears, and has an answer to everything."""
+
+    IS_HOSTED = True
+    author = "somebody"
+
+    def __init__(self) -> None:
+        """Nothing was heard."""
+        self.heard: list[object] = []
+
+    def judged(self, key: Key, diagnostics: Sequence[Any], press: Press) -> None:
+        """Note it."""
+        self.heard.append((key, tuple(diagnostics), press))
+
+    def draft_name(self, key: Key) -> str:
+        """Name it otherwise."""
+        return f"mine {key.number}"
+
+    def around(self, request: object) -> dict[str, object]:
+        """Return the place."""
+        return {"at": request}
+
+    def panel(self, inbox: object, request: object, facts: object) -> Panel:
+        """Show the same for all."""
+        del inbox, request, facts
+        return SHOWN
+
+
+ASKED: Final[dict[str, tuple[Callable[[Any], object], object, object]]] = {
+    "who writes": (lambda desk: desk.author, BY, "somebody"),
+    "a draft's name": (lambda desk: desk.draft_name(KEY), "s/7", "mine 7"),
+    "what is around": (lambda desk: desk.around(3), None, {"at": 3}),
+    "what is beside": (lambda desk: desk.panel(None, None), None, SHOWN),
+    "whose computer": (lambda desk: desk.is_hosted, False, True),
+    "a folder": (lambda desk: desk.shown(desk.home / "a"), "{home}/a", "a"),
+}
+"""What a desk asks: how, what it says alone, and what with a listener."""
+
+
+@pytest.fixture
+def alone(home: Path) -> Desk:
+    """Return a desk without a listener."""
+    made = command.make_desk(home, Address(8765), Settings())
+    return replace(made, listeners=())
+
+
+@pytest.mark.parametrize(("ask", "by_itself", "with_one"), ASKED.values(), ids=ASKED)
+def test_the_first_listener_with_an_answer_is_asked(
+    alone: Desk, ask: Callable[[Any], object], by_itself: object, with_one: object
+) -> None:
+    """One that has none is passed over; without any, it is a person's own desk."""
+    own = by_itself.format(home=alone.home) if isinstance(by_itself, str) else by_itself
+    assert ask(alone) == own
+    assert ask(replace(alone, listeners=(Listener(),))) == own
+    assert ask(replace(alone, listeners=(Listener(), Hearing(), Listener()))) == with_one
+
+
+def test_every_listener_hears_what_happened(alone: Desk) -> None:
+    """Not only the first."""
+    both = Hearing(), Hearing()
+    replace(alone, listeners=both).judged(KEY, (), Press.STOPPED)
+    assert [one.heard for one in both] == [[(KEY, (), Press.STOPPED)]] * 2
+
+
+BARE: Final = """
+import sys
+from humanmcp import extensions
+extensions.installed = lambda: ()
+from humanmcp.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""humanmcp where no extension is installed."""
+
+
+def test_a_desk_without_extensions_offers_nothing_to_try(tmp_path: Path, desking: Desking) -> None:
+    """A button that starts nothing is not shown; the address is one of the desk anyway."""
+    pages = ("/", "/connect")
+    assert all('action="/try"' in desking.page(one) for one in pages)
+    with Desking(tmp_path / "home", command=(sys.executable, "-c", BARE, "desk")) as desk:
+        assert not any('action="/try"' in desk.page(one) for one in pages)
+        desk.submit("/try")
+        assert "/connect" in desk.page("/")
