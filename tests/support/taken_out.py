@@ -31,7 +31,7 @@ COPIED: Final = (
     "plugins",
 )
 LEFT_OUT: Final = ("node_modules", ".venv")
-OF_THE_CORE: Final = "not in_the_manual and not that_a_page_names"
+OF_THE_CORE: Final = "not in_the_manual and not that_a_page_names and not relative_link"
 """What is tested: all but what people wrote in the manual of the whole project."""
 STARTED: Final = "from humanmcp.cli import main; sys.exit(main())"
 METADATA: Final = "Metadata-Version: 2.1\nName: humanmcp\nVersion: 0\n"
