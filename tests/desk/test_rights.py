@@ -119,13 +119,15 @@ def forms() -> Iterator[tuple[str, str]]:
     """Return the act of each button of the templates, with the file."""
     for file in TEMPLATES:
         text = file.read_text(encoding="utf-8")
+        loops = dict(re.findall(r"for (\w+) in \(([^)]*)\)", text))
         for value in re.findall(r'name="act" value="([^"]*)"', text):
             literal = re.sub(r"\{\{.*?\}\}", "x", value)
             inner = re.findall(r"\{\{(.*?)\}\}", value)
             chosen = [
                 one for part in inner if " if " in part for one in re.findall(r"'([^']+)'", part)
             ]
-            for act in chosen or [literal]:
+            listed = loops.get(inner[0].strip(), "") if literal == "x" else ""
+            for act in chosen or re.findall(r"'([^']+)'", listed) or [literal]:
                 yield file.name, act
 
 

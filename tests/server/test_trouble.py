@@ -443,9 +443,7 @@ for room in (humanmcp.protocol, humanmcp.inbox, humanmcp.server, humanmcp.termin
              humanmcp.setup):
     for found in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
         importlib.import_module(found.name)
-import humanmcp.cli, humanmcp.extensions
-for command in humanmcp.extensions.commands().values():
-    importlib.import_module(command.module)
+import humanmcp.cli
 """
 
 
