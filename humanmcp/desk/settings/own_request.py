@@ -26,8 +26,8 @@ _lock: Final = threading.Lock()
 def start(words: Sequence[str], home: Path, language: str, log: str, given: bytes = b"") -> bool:
     """Run a module of ours at this inbox, with these words; return True if it started.
 
-    With `given` on its standard input; without, its input stays open until the desk ends. What it
-    prints replaces the file `log` of the folder, or is lost with "".
+    With `given` on its standard input, it prints to a pipe that is there until the desk ends;
+    without, its input stays open until then, and what it prints replaces the file `log`.
 
     If it `helps`, its person does not answer the handshake.
 
@@ -44,7 +44,7 @@ def start(words: Sequence[str], home: Path, language: str, log: str, given: byte
             process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
                 [sys.executable, "-m", *words, "--home", str(home), "--lang", language],
                 stdin=subprocess.PIPE,
-                stdout=stream,
+                stdout=subprocess.PIPE if given else stream,
                 stderr=stream,
                 start_new_session=True,
             )

@@ -1,6 +1,11 @@
 """The page under *Connect*: who opens a session, said and changed."""
 
+import contextlib
 import json
+import sys
+from pathlib import Path
+
+import pytest
 
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.setup.hook_entries import HOOKS
@@ -23,6 +28,24 @@ def test_who_opens_a_session_is_said_and_changed_on_the_page(desking: Desking) -
         assert answer.status == 303
         assert inbox.handshake_is_by_hand() is on
         assert said in desking.page("/connect")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are listed as Linux lists them")
+def test_a_test_prompt_ends_with_its_desk_however_soon(desk: Desking) -> None:
+    """Also when the desk ends before the prompt's process can see who started it."""
+    for _ in range(3):
+        assert desk.submit("/test-prompt").status == 303
+    desk.kill()
+    home = str(desk.home).encode()
+
+    def commands() -> list[bytes]:
+        found = []
+        for file in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                found.append(file.read_bytes())
+        return [words for words in found if b"hook" in words.split(b"\0") and home in words]
+
+    until(lambda: not commands(), "the processes of the prompts end")
 
 
 def test_scripts_send_the_forms_of_the_page(desking: Desking) -> None:
