@@ -66,12 +66,13 @@ COMMANDS: Final[Mapping[str, str]] = {
 
 
 def groups() -> Mapping[str, Mapping[str, str]]:
-    """Return every command and its module, those of extensions too, in the groups of the help."""
-    found = {code: dict(group) for code, group in GROUPS.items()}
+    """Return every command and its module, in the groups of the help: those of extensions first."""
+    found: dict[str, dict[str, str]] = {code: {} for code in GROUPS}
     for name, command in extensions.commands().items():
         if name not in COMMANDS:
             found.setdefault(command.group, {})[name] = command.module
-    return {code: group for code, group in found.items() if group}
+    merged = {code: {**group, **GROUPS.get(code, {})} for code, group in found.items()}
+    return {code: group for code, group in merged.items() if group}
 
 
 def commands() -> Mapping[str, str]:
