@@ -146,9 +146,10 @@ def no_messages(words: Sequence[CapturedLine], name: object) -> StopError:
     errors = [one for one in words if one.level == "error"]
     errors = errors or [one for one in words if one.level.startswith("warn")]
     said = " / ".join(dict.fromkeys(one_line(one.text.strip(), _WORDS) for one in errors))
-    other = next((code for one in words if (code := what_else(one.text)) == "a notation"), "")
-    if other or not words:  # the prompts of an agent
-        return stopped("other_file", other or "nothing recorded", name=name)
+    if not words:  # the prompts of an agent
+        return stopped("other_file", "nothing recorded", name=name)
+    if any("jsonrpc" in one.text and what_else(one.text) == "a notation" for one in words):
+        return stopped("other_file", "a notation", name=name)
     is_json = words[0].text.lstrip("\ufeff \t")[:1] in ("{", "[")
     looks = "json" if is_json else "http" if words[0].level == "http" else "log"
     code = f"no messages, {looks}{' but' if said else ''}"

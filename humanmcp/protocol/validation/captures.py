@@ -157,6 +157,7 @@ _NARROWEST: Final = 40
 """The least width of a terminal whose lines are joined."""
 _MOST_CHANCE: Final = 3
 """So many lines have the full width of a terminal, and not by chance."""
+_FIRST: Final = re.compile(r"[^\s\ufeff].*")
 _ENVELOPE: Final = re.compile(r'"jsonrpc"\s*:')
 _METHOD: Final = re.compile(r"""["']method["']\s*:\s*["']([^"']+)""")
 _OWN_ID: Final = re.compile(r"\s(\d+)\s*$")
@@ -165,10 +166,10 @@ _WAYS: Final = {"IN": Direction.IN, "OUT": Direction.OUT, "ERR": Direction.ERR}
 
 def read_capture(text: str) -> tuple[CapturedLine, ...]:
     """Read what was captured; () if the text is no capture, but perhaps one message."""
-    if "\n" not in text.strip():
+    if "\r" in text and "\n" not in text.strip():
         text = text.replace("\r", "\n")  # the only line ends that there are
-    first = next(filter(str.strip, text.split("\n", 8)), "").removeprefix("\ufeff")
-    if is_transcript(first):
+    first = _FIRST.search(text)
+    if first is not None and is_transcript(first[0]):
         return tuple(_transcript(text.split("\n")))
     capture, lines = _Capture(text), text.split("\n")
     width = max(map(len, lines)) if capture.torn else 0

@@ -147,7 +147,10 @@ _64: Final = f"{string.ascii_letters}{string.digits}+/-_"
 _BASE64: Final = Packed(
     "anNvbnJwY|pzb25ycG|qc29ucnB|H4sI",
     _64,
-    re.compile(r"(?:[\w+/-]{60,}+[ \t\r]*+\n\s*+(?=[\w+/-]{2,}+={0,2}(?!\S)))*+[\w+/-]++={0,2}"),
+    re.compile(
+        r"""(?:[\w+/-]{60,}+[ \t\r]*+\n\s*+(?=[\w+/-]{2,}+={0,2}[ \t\r]*+(?:[\n\]<"']|$)))*+"""
+        r"[\w+/-]++={0,2}"
+    ),
     lambda text: _from_base64("".join(text.split())),
 )
 NUMBERS: Final = Packed(

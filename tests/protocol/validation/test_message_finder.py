@@ -87,7 +87,10 @@ def printed(value: Any) -> str:  # noqa: ANN401 - any JSON value
 def hashed(value: Any, name: str = '"{}"') -> str:  # noqa: ANN401 - any JSON value
     """Write a value as Ruby prints it, with its names in this form."""
     if isinstance(value, dict):
-        pairs = (f"{name.format(one)}=>{hashed(part, name)}" for one, part in value.items())
+        pairs = (
+            f"{name.format(json.dumps(one)[1:-1])}=>{hashed(part, name)}"
+            for one, part in value.items()
+        )
         return f"{{{', '.join(pairs)}}}"
     if isinstance(value, list):
         return f"[{', '.join(hashed(one, name) for one in value)}]"
