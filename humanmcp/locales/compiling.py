@@ -75,11 +75,13 @@ def stamp_of(file: Path) -> tuple[int, int]:
 def refresh(language: str, section: str, folder: Path, compiled: Path) -> Mapping[str, str]:
     """Compile a language again, and return the sentences of one section, if it exists.
 
-    Where the folder cannot be written, each program that starts reads the source.
+    Where the folder cannot be written, each program that starts reads the source. An installed
+    program has no source, and keeps its compiled form.
     """
     found = list(sections(language, folder))
-    with contextlib.suppress(OSError):
-        write(compiled / language, found)
+    if found:
+        with contextlib.suppress(OSError):
+            write(compiled / language, found)
     return next((each.sentences for each in found if each.name == section), {})
 
 
