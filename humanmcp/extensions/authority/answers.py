@@ -244,16 +244,20 @@ def redirect_fits(asked: str, registered: str) -> bool:
     """
     if asked == registered:
         return True
-    one, other = _split(asked), _split(registered)
-    if one is None or other is None or one.fragment or "#" in asked:
+    one, other = _PORT.fullmatch(asked), _PORT.fullmatch(registered)
+    if one is None or other is None or _split(asked) is None or "#" in asked:
         return False
-    same = (one.hostname, one.path, one.query) == (other.hostname, other.path, other.query)
-    return _is_loopback(asked) and _is_loopback(registered) and same
+    return one.groups() == other.groups()
+
+
+_PORT: Final = re.compile(r"(http://(?:127\.0\.0\.1|localhost|\[::1\]))(?::[0-9]+)?((?:[/?].*)?)")
+"""A loopback address around its port."""
 
 
 # -- authorization --------------------------------------------------------------------------------
 
-_ONCE: Final = ("client_id", "redirect_uri", "response_type", "scope", "state", "code_challenge")
+_SCOPE: Final = re.compile(r"[\x20\x21\x23-\x5b\x5d-\x7e]{1,1000}")
+"""RFC 6749, 3.3: no quotes and no control characters, which would end the header of a challenge."""
 
 
 def authorize(place: Place, grants: Grants, request: WebRequest) -> Prepared:
@@ -305,7 +309,7 @@ def _refused(place: Place, asked: Mapping[str, str], twice: list[str]) -> tuple[
     is_other = asked.get("resource", place.resource) != place.resource or "resource" in twice
     is_plain = asked.get("response_mode", "query") == "query" and not {"request"} & {*asked}
     found = (
-        (bool({*twice} & {*_ONCE}), "a parameter came twice", "invalid_request"),
+        (bool({*twice} - {"resource"}), "a parameter came twice", "invalid_request"),
         (kind != "code", "response_type must be code", "unsupported_response_type"),
         (method != "S256", "code_challenge_method must be S256", "invalid_request"),
         (
@@ -314,6 +318,7 @@ def _refused(place: Place, asked: Mapping[str, str], twice: list[str]) -> tuple[
             "invalid_request",
         ),
         (is_other, "the resource is another one", "invalid_target"),
+        (not _SCOPE.fullmatch(asked.get("scope") or SCOPE), "this is no scope", "invalid_scope"),
         (not is_plain, "only response_mode=query is known", "invalid_request"),
         (asked.get("prompt") == "none", "a person must be asked", "consent_required"),
     )

@@ -186,7 +186,7 @@ def leads_to(location: str, uri: str) -> bool:
     if not uri or not location.startswith(uri) or "#" in location or "\\" in location:
         return False
     rest = location[len(uri) :]
-    return not rest or rest[0] == ("&" if urlsplit(uri).query else "?")
+    return not rest or rest[0] == ("&" if "?" in uri else "?")
 
 
 def query_of(location: str) -> dict[str, str]:

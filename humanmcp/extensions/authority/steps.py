@@ -80,10 +80,7 @@ class WebRequest(NamedTuple):
     @property
     def members(self) -> dict[str, Any]:
         """The members of an object in the body; none if it is no object."""
-        try:
-            found = json.loads(self.body)
-        except (ValueError, RecursionError):
-            return {}
+        found = _decoded(self.body)
         return found if isinstance(found, dict) else {}
 
     def text(self) -> str:
@@ -92,20 +89,39 @@ class WebRequest(NamedTuple):
         lines = [f"{self.method} {quote(self.path)}{query} HTTP/1.1"]
         lines += (f"{name}: {_header(name, value)}" for name, value in self.headers)
         body = self.body
-        if body and "json" not in self.header("content-type"):
+        found = _decoded(body)
+        if isinstance(found, dict | list):
+            written = json.dumps(_json_without(found), ensure_ascii=False, indent=2)
+            body = without_secrets(written)
+        else:
             body = _without(self.form)
-        elif body:
-            body = _json_without(body)
         end = f"\n\n{visible(body)}" if body else ""
         return visible("\n".join(lines))[:_LONGEST] + end[:_LONGEST]
 
 
+def _decoded(body: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Decode JSON that can be written again; None for NaN, half a character and such."""
+    try:
+        found = json.loads(body)
+        json.dumps(found, ensure_ascii=False, allow_nan=False, indent=2).encode()
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
 def _without(pairs: list[tuple[str, str]]) -> str:
-    """Write parameters; a value that is not known to be no secret is its name."""
-    return "&".join(
-        f"{quote(name)}={quote(value, safe=':/ ') if name in _SHOWN else named(name)}"
-        for name, value in pairs
-    )
+    """Write parameters; what is not known to be no secret is not there, a name neither."""
+    return "&".join(_parameter(name, value) for name, value in pairs)
+
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,40}")
+
+
+def _parameter(name: str, value: str) -> str:
+    if name in _SHOWN:
+        return f"{name}={quote(value, safe=':/ ')}"
+    is_name = name in SECRETS or (value and _NAME.fullmatch(name))
+    return f"{name}={named(name)}" if is_name else named("?")
 
 
 _OPEN: Final = frozenset(
@@ -114,25 +130,27 @@ _OPEN: Final = frozenset(
 )
 
 
+_SCHEME: Final = re.compile(r"[A-Za-z]{1,12} +(?=\S)")
+"""A scheme before a credential. A token without one is a mistake of clients."""
+
+
 def _header(name: str, value: str) -> str:
     """Return the value of a header; of one that may hold a secret only its scheme."""
     low = name.lower()
     if low in ("authorization", "proxy-authorization"):
-        return f"{value.partition(' ')[0][:20]} {named('token')}"
+        scheme = _SCHEME.match(value)
+        return f"{scheme[0]}{named('token')}" if scheme else named("token")
     if low == "referer":
         return without_secrets(value.partition("?")[0])
     return without_secrets(value) if low in _OPEN or low.startswith("sec-") else named(low)
 
 
-def _json_without(body: str) -> str:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return without_secrets(body)
-    if isinstance(found, dict):
-        found = {key: named(key) if key in SECRETS else one for key, one in found.items()}
-        return without_secrets(json.dumps(found, ensure_ascii=False, indent=2))
-    return without_secrets(body)
+def _json_without(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(value, dict):
+        return {
+            key: named(key) if key in SECRETS else _json_without(one) for key, one in value.items()
+        }
+    return [_json_without(one) for one in value] if isinstance(value, list) else value
 
 
 _HEAD: Final = re.compile(r"HTTP/1\.[01] ([1-5][0-9]{2})(?: [^\n]*)?")

@@ -277,6 +277,14 @@ REDIRECTS: Final = (
     ("http://user@127.0.0.1:3999/cb", URI, False),
     ("http://127.0.0.1:3999\\@evil.example/cb", URI, False),
     ("https://a.example:1/cb", "https://a.example:2/cb", False),
+    ("http://127.0.0.1:4000/cb?", URI, False),
+    ("http://127.0.0.1:4000/CB", URI, False),
+    ("http://127.0.0.1:4000/cb;x", URI, False),
+    ("HTTP://127.0.0.1:4000/cb", URI, False),
+    ("http://LOCALHOST:1/cb", "http://localhost/cb", False),
+    ("http://127.0.0.1:99999/cb", URI, False),
+    ("http://127.0.0.1:4000/cb#", URI, False),
+    ("http://127.0.0.1:1/a?b=1", "http://127.0.0.1/a?b=1", True),
     ("cursor://x/cb", "cursor://x/cb", True),
     ("", URI, False),
 )
@@ -290,6 +298,23 @@ def test_redirect_addresses_are_compared_exactly(
 ) -> None:
     """Only the port of the loopback interface may differ (RFC 8252, 7.3)."""
     assert redirect_fits(asked, registered_uri) is fits
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        *('"client_name": "\\ud800"', '"scope": "\\ud800"', '"contacts": NaN', '"a": 1e999'),
+        f'"contacts": {"[" * 5_000}{"]" * 5_000}',
+    ],
+)
+def test_what_cannot_be_written_again_registers_nothing(more: str) -> None:
+    """Half a character, no number, too deep: it is refused, and its text can be kept."""
+    body = f'{{{more}, "redirect_uris": ["{URI}"]}}'
+    asked = WebRequest("POST", "/as/register", "", (("content-type", "application/json"),), body)
+    grants = Grants()
+    found = answers.register(PLACE, grants, asked)
+    assert (found.right.status, grants.clients) == (400, {})
+    assert f"{asked.text()}{found.right.text}{found.client}".encode()
 
 
 @pytest.mark.parametrize(
@@ -314,6 +339,13 @@ REFUSED: Final = (
     ({"resource": "https://other.example/mcp"}, "invalid_target"),
     ({"prompt": "none"}, "consent_required"),
     ({"response_mode": "fragment"}, "invalid_request"),
+    ({"scope": "mcp\r\nx: y"}, "invalid_scope"),
+    ({"scope": 'mcp", error="x'}, "invalid_scope"),
+    ({"scope": "\xe9"}, "invalid_scope"),
+    ({"scope": "x" * 1_001}, "invalid_scope"),
+    *(({"resource": f"{PLACE.resource}{end}"}, "invalid_target") for end in ("/", "?", "/x")),
+    ({"resource": "http://127.0.0.1:8081/mcp"}, "invalid_target"),
+    ({"resource": "http://localhost:8080/mcp"}, "invalid_target"),
 )
 
 
@@ -328,6 +360,26 @@ def test_a_wrong_request_asks_nobody(changed: dict[str, str | None], error: str)
     away = {**changed, "redirect_uri": "https://a.example/cb"}
     found = answers.authorize(PLACE, grants, asking(client, **away))
     assert (found.right.status, found.right.header("location")) == (400, "")
+
+
+@pytest.mark.parametrize("name", ["code_challenge_method", "response_mode", "prompt", "state", "x"])
+def test_no_parameter_comes_twice(name: str) -> None:
+    """RFC 6749, 3.1: who reads the first one, and who the last one, would disagree."""
+    grants = Grants()
+    asked = asking(registered(grants), **{name: "S256"})
+    twice = answers.authorize(PLACE, grants, asked._replace(query=f"{name}=S256&{asked.query}"))
+    assert twice.consent is None
+    assert "error=invalid_request" in twice.right.header("location")
+
+
+@pytest.mark.parametrize("uri", [URI, f"{URI}?", f"{URI}?a=1", "cursor://x/cb?"])
+def test_a_consent_to_each_registered_address_can_be_sent(uri: str) -> None:
+    """Its draft leads there, also where the address ends with a question mark."""
+    grants = Grants()
+    client = registered(grants, redirect_uris=[uri])
+    found = answers.authorize(PLACE, grants, asking(client, redirect_uri=uri))
+    for text in found.ready.values():
+        assert judge(facts_of(found), text).diagnostics == ()
 
 
 @pytest.mark.parametrize(
@@ -363,6 +415,9 @@ def test_a_code_is_exchanged_only_for_whom_it_was_made(changed: dict[str, str], 
     found = answers.token(PLACE, grants, asked, NOW)
     assert found.right.members["error"] == error
     assert found.values == {}
+    again = answers.token(PLACE, grants, exchanging(client, code), NOW)
+    is_burned = "code_verifier" in changed or "redirect_uri" in changed
+    assert again.right.status == (400 if is_burned else 200)  # who guesses has one try
 
 
 def test_a_code_counts_once_and_its_second_use_ends_what_it_gave() -> None:
@@ -441,6 +496,15 @@ SECRET_REQUESTS: Final = (
         json.dumps({"client_secret": "sec-f", "redirect_uris": [URI]}),
     ),
     WebRequest("POST", "/as/token", "", (("content-type", "text/plain"),), "code=sec-g"),
+    WebRequest("POST", "/mcp", "", (("authorization", "sec-h"),)),
+    WebRequest("POST", "/mcp", "", (("proxy-authorization", "sec-i-of-20-characters sec-j"),)),
+    WebRequest("GET", "/as/authorize", "sec-k"),
+    WebRequest("GET", "/as/authorize", "sec-l/=x&%22sec-m%22"),
+    WebRequest("POST", "/as/token", "", (("content-type", "text/plain"),), '{"code":"sec-n"}'),
+    WebRequest("POST", "/as/token", "", (("content-type", "text/plain"),), '[{"code":"sec-o"}]'),
+    WebRequest("POST", "/as/token", "", (("content-type", "application/json"),), "code=sec-p"),
+    WebRequest("POST", "/as/token", "", (("content-type", "application/json"),), '{"code":"sec-q'),
+    WebRequest("POST", "/as/token", "", (), "sec-r"),
 )
 
 
