@@ -22,6 +22,7 @@ of 10 minutes is RECOMMENDED"."""
 TOKEN_LIVES: Final = 3600.0
 MOST_CLIENTS: Final = 200
 MOST_GRANTS: Final = 1_000
+MOST_SESSIONS: Final = 2_000
 
 
 def digest(secret: str) -> str:
@@ -89,6 +90,8 @@ class Grants:
         self.clients: dict[str, RegisteredClient] = {}
         self.codes: dict[str, IssuedCode] = {}
         self.grants: dict[str, Grant] = {}
+        self.sessions: dict[str, str] = {}
+        """Who began each session of MCP: the client, by the digest of the session's id."""
 
     # -- keeping ----------------------------------------------------------------------------------
 
@@ -97,6 +100,7 @@ class Grants:
         return {
             "clients": [asdict(one) for one in self.clients.values()],
             "grants": [asdict(one) for one in self.grants.values()],
+            "sessions": self.sessions,
         }
 
     @classmethod
@@ -109,6 +113,7 @@ class Grants:
         found = cls()
         found.clients = {one["id"]: RegisteredClient(**one) for one in record["clients"]}
         found.grants = {one["id"]: Grant(**one) for one in record["grants"]}
+        found.sessions = dict(record.get("sessions", {}))
         return found
 
     # -- clients ----------------------------------------------------------------------------------
@@ -137,6 +142,20 @@ class Grants:
     def client(self, issuer: str, name: str) -> RegisteredClient | None:
         found = self.clients.get(name)
         return found if found is not None and found.issuer == issuer else None
+
+    def own(self, client: str, session: str) -> bool:
+        """Note who began a session. Return False if that is known."""
+        name = digest(session)
+        if name in self.sessions:
+            return False
+        self.sessions[name] = client
+        if len(self.sessions) > MOST_SESSIONS:
+            del self.sessions[next(iter(self.sessions))]
+        return True
+
+    def owns(self, client: str, session: str) -> bool:
+        """Return True if a client began a session, with this grant or an earlier one."""
+        return self.sessions.get(digest(session)) == client
 
     # -- codes ------------------------------------------------------------------------------------
 

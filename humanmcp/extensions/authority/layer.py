@@ -15,12 +15,13 @@ from humanmcp.http.front import headers_of, read_body, two_lengths
 from humanmcp.http.listening import WRITTEN
 from humanmcp.http.responses import HttpResponse
 from humanmcp.protocol.http import inbound
+from humanmcp.protocol.http.http_headers import SESSION
 from humanmcp.protocol.http.outbound import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from humanmcp.extensions.authority.session import AuthoritySession
     from humanmcp.protocol.http.http_headers import Headers
@@ -33,6 +34,9 @@ LARGEST: Final = 64 * 1024
 WAITS: Final = 20.0
 """Seconds for which a browser waits for a decision before it asks again."""
 _CONSENT: Final = "/consent/"
+_NAMES: Final = SESSION.encode()
+_NOBODYS: Final = b"nobody"
+"""An id that no session has."""
 
 
 class AuthorityLayer:
@@ -82,7 +86,10 @@ class AuthorityLayer:
     async def _enter(
         self, scope: Scope, headers: Headers, place: Place, response: HttpResponse
     ) -> None:
-        """Let a request with a token in: without the token, with the name of its grant."""
+        """Let a request with a token in: without the token, with the name of its grant.
+
+        The session of another client does not exist for it.
+        """
         grant, error, wanted = self._session.grant_of(inbound.bearer(headers), place)
         if grant is None:
             request = _request(scope, headers, b"")
@@ -90,7 +97,17 @@ class AuthorityLayer:
             return
         kept = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
         named = (b"authorization", f"Bearer {grant.id}".encode())
-        await self._app({**scope, "headers": [*kept, named]}, response.receive, response.send)
+        if not all(self._session.may_use(grant, one) for one in headers.all(SESSION)):
+            kept = [(name, _NOBODYS if name == _NAMES else value) for name, value in kept]
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                for name, value in message.get("headers", ()):
+                    if name.lower() == _NAMES:
+                        self._session.began(grant, value.decode("latin-1"))
+            await response.send(message)
+
+        await self._app({**scope, "headers": [*kept, named]}, response.receive, send)
 
     # -- the steps --------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import secrets
 import threading
@@ -33,7 +34,7 @@ from humanmcp.answering.steps import note_of_step
 from humanmcp.extensions.authority import answers
 from humanmcp.extensions.authority.answers import Place, Prepared
 from humanmcp.extensions.authority.check import SECTION, judge, leads_to
-from humanmcp.extensions.authority.grants import Grants
+from humanmcp.extensions.authority.grants import CODE_LIVES, Grants
 from humanmcp.extensions.authority.mistakes import Mistake, mistakes, of_step
 from humanmcp.extensions.authority.musts import in_use
 from humanmcp.extensions.authority.orders import ORDER
@@ -72,7 +73,7 @@ logger = logging.getLogger(__name__)
 KIND: Final = "oauth"
 """The name of this kind of exchanges."""
 MOST_WAITING: Final = 50
-"""Steps that wait for a person at once; more are told to come again."""
+"""Steps that wait for a person at once; more are told to come again. No other step waits."""
 _WRITE: Final = "write"
 """The scope that is asked for by *ask for more scope*."""
 _MANY: Final = WebResponse(503, (("retry-after", "5"),), "")
@@ -122,6 +123,8 @@ class _Waiting:
     is_shown: bool = False
     ticket: Ticket | None = None
     out: Outgoing | None = None
+    ends: float = math.inf
+    """When a decision that no browser has fetched is over: its code is."""
     answer: Answer | None = None
     listeners: list[Callable[[Outgoing], object]] = field(default_factory=list)
 
@@ -215,6 +218,18 @@ class AuthoritySession:
                 return None, "insufficient_scope", f"{found.scope} {self._wants}".strip()
             return found, "", ""
 
+    def may_use(self, grant: Grant, session: str) -> bool:
+        """Return True if a session of MCP was begun by the client of a grant."""
+        with self._lock:
+            return self._grants.owns(grant.client, session)
+
+    def began(self, grant: Grant, session: str) -> None:
+        """Note that a client has begun a session of MCP."""
+        with self._lock:
+            is_new = self._grants.own(grant.client, session)
+        if is_new:
+            self._do(self._keep)
+
     def ask(  # noqa: PLR0913, PLR0917 - a request, and who waits
         self,
         request: WebRequest,
@@ -261,6 +276,7 @@ class AuthoritySession:
                 event()
             with suppress(InboxError):  # a full disk, say: what was typed stays there
                 self._take_replies()
+            self._forget_unfetched()
             self._schedule.desks_were_seen(now, time.monotonic(), waiting=bool(self._waiting))
         return self._schedule.next_desks
 
@@ -275,21 +291,24 @@ class AuthoritySession:
     # -- a request --------------------------------------------------------------------------------
 
     def _arrived(self, asked: _Asked) -> None:
-        if len(self._waiting) >= MOST_WAITING:
+        waits = sum(one.is_shown and one.out is None for one in self._waiting.values())
+        if waits >= MOST_WAITING and asked.step in {*self._by_hand, Step.AUTHORIZE}:
             asked.told(Outgoing(_MANY))
             return
         try:
             self._answer(asked)
         except InboxError as error:  # what cannot be recorded is not answered
             logger.warning("a step of signing in cannot be kept: %s", error)
+            self._waiting.pop(self._numbers, None)
             asked.told(Outgoing(_MANY))
         except Exception:
+            self._waiting.pop(self._numbers, None)
             asked.told(Outgoing(_LOST))
             raise
 
     def _answer(self, asked: _Asked) -> None:
-        prepared = self._prepared(asked)
         self._numbers += 1
+        prepared = self._prepared(asked)
         number, text = self._numbers, asked.request.text()
         mistake = self._mistake(asked)
         facts = self._facts(asked, prepared)
@@ -468,6 +487,7 @@ class AuthoritySession:
         self._session.keep_facts(NegotiatedState())
         waiting.answer = Answer(answer.text, by, self._stamp(), deliberate or bool(mistake))
         waiting.out = Outgoing(answer.filled(values), number)
+        waiting.ends = self._now() + CODE_LIVES
         listeners, waiting.listeners = waiting.listeners, []
         for listener in listeners:
             listener(waiting.out)
@@ -477,7 +497,16 @@ class AuthoritySession:
         waiting = self._waiting.get(number)
         if waiting is None or (not written and waiting.ticket is not None):
             return  # the browser may ask again
-        del self._waiting[number]
+        self._over(number, written=written)
+
+    def _forget_unfetched(self) -> None:
+        """Close the consents that were decided, and whose browser never came again."""
+        now = self._now()
+        for number in [one for one, it in self._waiting.items() if it.ticket and now >= it.ends]:
+            self._over(number, written=False)
+
+    def _over(self, number: int, *, written: bool) -> None:
+        waiting = self._waiting.pop(number)
         if waiting.ticket is not None:
             self._tickets.pop(waiting.ticket.name, None)
         is_sent = written and waiting.out is not None

@@ -15,7 +15,7 @@ from humanmcp.inbox.contract import Reply, Role
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.ports import own_port
-from tests.support.serve_http import ServingHttp, modern
+from tests.support.serve_http import INITIALIZED, JSON, ServingHttp, modern
 from tests.support.serve_process import HUMANMCP
 from tests.support.signing_in import (
     BROWSER,
@@ -200,6 +200,31 @@ def test_a_code_of_one_authority_is_nothing_to_another(tmp_path: Path) -> None:
         assert other.refresh(said["refresh_token"]).json["error"] == "invalid_grant"
         local = SigningIn(first.port, "localhost")
         assert local.mcp(said["access_token"]).status == 401  # its resource has another address
+
+
+def test_a_session_is_of_the_client_that_began_it(home: Path) -> None:
+    """Whoever else names it is told that there is none, also after a restart."""
+    port = own_port()
+
+    def sent(client: SigningIn, token: str, session: str, method: str = "POST") -> int:
+        headers = {**JSON, "Mcp-Session-Id": session, "Authorization": f"Bearer {token}"}
+        return client.ask(method, "/mcp", INITIALIZED, **headers).status
+
+    with ServingHttp(home, "--oauth", address=port) as serving:
+        one, other = SigningIn(port), SigningIn(port)
+        token, foreign = (client.sign_in(home)["access_token"] for client in (one, other))
+        session = one.mcp(token).headers["mcp-session-id"]
+        assert sent(one, token, session) == 202
+        assert [sent(other, foreign, session, how) for how in ("POST", "GET", "DELETE")] == [
+            404
+        ] * 3
+        assert sent(one, token, session) == 202
+        newer = one.sign_in(home)["access_token"]  # for a larger scope, say
+        assert sent(one, newer, session) == 202
+        serving.kill()
+    with ServingHttp(home, "--oauth", address=port):
+        assert sent(other, foreign, session) == 404
+        assert sent(one, newer, session) == 202
 
 
 EXPORTS: Final = ("jsonl", "html", "har", "decisions")
