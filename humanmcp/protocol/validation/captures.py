@@ -171,8 +171,9 @@ def read_capture(text: str) -> tuple[CapturedLine, ...]:
     first = _FIRST.search(text)
     if first is not None and is_transcript(first[0]):
         return tuple(_transcript(text.split("\n")))
-    capture, lines = _Capture(text), text.split("\n")
-    width = max(map(len, lines)) if capture.torn else 0
+    capture = _Capture(text)
+    lines = text.split("\n") if capture.torn else []
+    width = max(map(len, lines), default=0)
     is_full = sum(len(line) == width for line in lines) >= _MOST_CHANCE
     if width >= _NARROWEST and is_full:  # a terminal broke the lines
         begins = [at for at in range(len(lines)) if not at or len(lines[at - 1]) < width]
