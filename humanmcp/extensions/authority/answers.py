@@ -66,20 +66,24 @@ class Place(NamedTuple):
     def step_at(self, method: str, path: str) -> Step | None:
         """Return the step that is asked for at a path; None for a path that nobody names."""
         own = path.removeprefix(self.path)
-        if path.startswith("/.well-known/"):
-            name, _, rest = path.removeprefix("/.well-known/").partition("/")
-            if name == "oauth-protected-resource":
-                return Step.RESOURCE if f"/{rest}" in (PATH, "/") else Step.ELSEWHERE
-            is_ours = name in SERVER_NAMES and f"/{rest}" == self.path
-            return Step.SERVER if is_ours else Step.ELSEWHERE
-        if own == f"/.well-known/{SERVER_NAMES[1]}" and path != own:
-            return Step.SERVER
+        is_appended = own == f"/.well-known/{SERVER_NAMES[1]}" and path != own
+        if is_appended or path.startswith("/.well-known/"):
+            found = Step.SERVER if is_appended else self._inserted(path)
+            return found if method in ("GET", "HEAD") else Step.ELSEWHERE
         asked = {"/register": Step.REGISTER, "/authorize": Step.AUTHORIZE, "/token": Step.TOKEN}
         if own not in asked:
             return None
         if path == own or method != ("GET" if own == "/authorize" else "POST"):
             return Step.ELSEWHERE
         return asked[own]
+
+    def _inserted(self, path: str) -> Step:
+        """Return which metadata are at a path that begins with `/.well-known/`."""
+        name, _, rest = path.removeprefix("/.well-known/").partition("/")
+        if name == "oauth-protected-resource":
+            return Step.RESOURCE if f"/{rest}" in (PATH, "/") else Step.ELSEWHERE
+        is_ours = name in SERVER_NAMES and f"/{rest}" == self.path
+        return Step.SERVER if is_ours else Step.ELSEWHERE
 
 
 class Consent(NamedTuple):
@@ -307,7 +311,9 @@ def _refused(place: Place, asked: Mapping[str, str], twice: list[str]) -> tuple[
     """Return why a request cannot be granted, and its code of RFC 6749; "" for both."""
     kind, method = asked.get("response_type"), asked.get("code_challenge_method")
     is_other = asked.get("resource", place.resource) != place.resource or "resource" in twice
-    is_plain = asked.get("response_mode", "query") == "query" and not {"request"} & {*asked}
+    is_plain = asked.get("response_mode", "query") == "query" and not {"request", "request_uri"} & {
+        *asked
+    }
     found = (
         (bool({*twice} - {"resource"}), "a parameter came twice", "invalid_request"),
         (kind != "code", "response_type must be code", "unsupported_response_type"),
@@ -318,6 +324,7 @@ def _refused(place: Place, asked: Mapping[str, str], twice: list[str]) -> tuple[
             "invalid_request",
         ),
         (is_other, "the resource is another one", "invalid_target"),
+        ("\ufffd" in "".join(asked.values()), "a parameter is no UTF-8", "invalid_request"),
         (not _SCOPE.fullmatch(asked.get("scope") or SCOPE), "this is no scope", "invalid_scope"),
         (not is_plain, "only response_mode=query is known", "invalid_request"),
         (asked.get("prompt") == "none", "a person must be asked", "consent_required"),
@@ -376,7 +383,10 @@ def _authenticated(
             pair = base64.b64decode(encoded.strip(), validate=True).decode()
         except (binascii.Error, ValueError):
             return None
-        name, _, secret = (unquote(part) for part in pair.partition(":"))
+        name, _, shown = (unquote(part) for part in pair.partition(":"))
+        if secret or form.get("client_id", name) != name:  # RFC 6749, 2.3: one method, not two
+            return None
+        secret = shown
     elif secret:
         method = "client_secret_post"
     client = grants.client(place.issuer, name)

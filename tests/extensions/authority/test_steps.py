@@ -339,6 +339,8 @@ REFUSED: Final = (
     ({"resource": "https://other.example/mcp"}, "invalid_target"),
     ({"prompt": "none"}, "consent_required"),
     ({"response_mode": "fragment"}, "invalid_request"),
+    ({"request_uri": "urn:x"}, "invalid_request"),
+    ({"state": "\ufffd"}, "invalid_request"),
     ({"scope": "mcp\r\nx: y"}, "invalid_scope"),
     ({"scope": 'mcp", error="x'}, "invalid_scope"),
     ({"scope": "\xe9"}, "invalid_scope"),
@@ -466,6 +468,9 @@ def test_a_client_with_a_secret_must_show_it(method: str) -> None:
     assert exchanged("") == "invalid_client"
     assert exchanged("wrong") == "invalid_client"
     assert exchanged("", "Basic nonsense!") == "invalid_client"
+    assert exchanged(secret, f"Basic {basic}") == "invalid_client"  # two ways at once
+    other = base64.b64encode(f"{registered(grants)}:".encode()).decode()
+    assert exchanged("", f"Basic {other}") == "invalid_client"
     by_header = method == "client_secret_basic"
     assert exchanged("" if by_header else secret, f"Basic {basic}" if by_header else "") == "given"
 
@@ -512,6 +517,31 @@ SECRET_REQUESTS: Final = (
 def test_no_text_of_a_request_has_a_secret(request_: WebRequest) -> None:
     """Names stand for the values."""
     assert "sec-" not in request_.text()
+
+
+WELL_KNOWN: Final = (
+    ("/.well-known/oauth-protected-resource/mcp", Step.RESOURCE),
+    ("/.well-known/oauth-protected-resource", Step.RESOURCE),
+    ("/.well-known/oauth-authorization-server/as", Step.SERVER),
+    ("/as/.well-known/openid-configuration", Step.SERVER),
+    ("/.well-known/other", Step.ELSEWHERE),
+)
+
+
+@pytest.mark.parametrize(("path", "step"), WELL_KNOWN)
+def test_metadata_are_only_read(path: str, step: Step) -> None:
+    """Nothing is at these addresses for another method."""
+    assert {PLACE.step_at(one, path) for one in ("GET", "HEAD")} == {step}
+    others = {PLACE.step_at(one, path) for one in ("POST", "PUT", "DELETE", "OPTIONS", "X")}
+    assert others == {Step.ELSEWHERE}
+
+
+def test_what_is_no_utf_8_is_not_given_back_as_something_else() -> None:
+    """A state comes back as it was, or not at all."""
+    grants = Grants()
+    asked = asking(registered(grants), state=None)
+    asked = asked._replace(query=f"{asked.query}&state=%ff%fe")
+    assert answers.authorize(PLACE, grants, asked).consent is None
 
 
 def test_a_path_cannot_write_a_header() -> None:
