@@ -64,8 +64,7 @@ class Mistake(NamedTuple):
 def _changed(location: str, wanted: Mapping[str, str]) -> str:
     """Return a redirect with other parameters. It still leads to where it led."""
     base, _, query = location.partition("?")
-    pairs = [pair.partition("=") for pair in query.split("&")]
-    kept = [f"{name}={value}" for name, _, value in pairs if name not in wanted]
+    kept = [pair for pair in query.split("&") if pair.partition("=")[0] not in wanted]
     added = [f"{name}={quote(value, safe='{}')}" for name, value in wanted.items() if value]
     return f"{base}?{'&'.join([*kept, *added])}"
 

@@ -374,7 +374,7 @@ def test_no_parameter_comes_twice(name: str) -> None:
     assert "error=invalid_request" in twice.right.header("location")
 
 
-@pytest.mark.parametrize("uri", [URI, f"{URI}?", f"{URI}?a=1", "cursor://x/cb?"])
+@pytest.mark.parametrize("uri", [URI, f"{URI}?", f"{URI}?a=1", f"{URI}?a", "cursor://x/cb?"])
 def test_a_consent_to_each_registered_address_can_be_sent(uri: str) -> None:
     """Its draft leads there, also where the address ends with a question mark."""
     grants = Grants()
@@ -382,6 +382,8 @@ def test_a_consent_to_each_registered_address_can_be_sent(uri: str) -> None:
     found = answers.authorize(PLACE, grants, asking(client, redirect_uri=uri))
     for text in found.ready.values():
         assert judge(facts_of(found), text).diagnostics == ()
+    for row in (one for one in mistakes().values() if one.step is Step.AUTHORIZE):
+        assert judge(facts_of(found), row.put_into(found.right, PLACE).text).forced, row.id
 
 
 @pytest.mark.parametrize(
