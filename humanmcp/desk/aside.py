@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _Item = TypeVar("_Item")
 
 CAN_START: Final = sys.platform != "emscripten"
-"""False for Python in a browser, which has no processes: then it is done here."""
+"""False for Python in a browser, which has no processes, and nobody else who waits."""
 
 
 def _read_only(values: dict[Any, Any]) -> MappingProxyType[Any, Any]:
@@ -115,9 +115,6 @@ class PageVisitor:
             ClientDisconnect: the page has gone.
         """
         self.check()
-        if not CAN_START:
-            yield from function(*arguments)
-            return
         while not _PROCESSES.acquire(timeout=_LOOKS_EVERY):
             self.check()
         try:

@@ -22,7 +22,7 @@ from starlette.responses import Response
 
 from humanmcp.common.apart import SMALL, VISITOR
 from humanmcp.desk import rights
-from humanmcp.desk.aside import PageVisitor
+from humanmcp.desk.aside import CAN_START, PageVisitor
 from humanmcp.desk.rights import Who
 from humanmcp.inbox.contract import UnknownItemError
 from humanmcp.locales import say
@@ -85,7 +85,7 @@ class DeskRoute(APIRoute):
             request = ReadRequest(request.scope, request.receive)
             await _check(request, self._entries[request.method])
             visitor = PageVisitor(request)
-            VISITOR.set(visitor)
+            VISITOR.set(visitor if CAN_START else None)
             try:
                 return await handle(request)
             finally:
