@@ -73,6 +73,9 @@ REQUESTS: Final[Mapping[str, Callable[[str], Long]]] = {
     "GET /check/{name}": lambda name: Long(f"/check/{name}"),
     "GET /export/{name}": lambda name: Long(f"/export/{name}?form=html"),
     "GET /faults/{name}": lambda name: Long(f"/faults/{name}"),
+    "GET /apps/{name}": lambda name: Long(f"/apps/{name}"),
+    "GET /authority": lambda _name: Long("/authority"),
+    "GET /authority/{name}": lambda name: Long(f"/authority/{name}"),
     "GET /present": lambda name: Long(f"/present?name={name}"),
     "GET /media/{name}/{where}/{number}/{at}": lambda name: Long(f"/media/{name}/line/1/0"),
     "GET /say/{name}": lambda name: Long(f"/say/{name}?answer=1"),
@@ -123,6 +126,9 @@ REQUESTS: Final[Mapping[str, Callable[[str], Long]]] = {
         f"/m/{name}/1/keep", text=LARGE, act="look"
     ),
     "POST /say/{name}": lambda name: of_form(f"/say/{name}", text=LARGE, act="send"),
+    "POST /authority/{name}/{number}": lambda name: of_form(
+        f"/authority/{name}/1", text=LARGE, act="send"
+    ),
     "POST /book": lambda _name: of_form("/book", text=LARGE, act="be pasted"),
     "POST /server": lambda name: of_form("/server", session=name, text=LARGE, act="list"),
     "POST /server/entry": lambda name: of_form(
