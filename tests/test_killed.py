@@ -295,6 +295,7 @@ def test_each_learner_has_their_request_again_whenever_the_room_is_killed(
     kill_a_room(act, killer, tmp_path)
 
 
+@pytest.mark.timeout(400)  # some forty kills, each between three processes with a database
 @pytest.mark.postgres
 @pytest.mark.xdist_group("postgres")
 @pytest.mark.parametrize("act", ["join", "restart"])
