@@ -424,6 +424,16 @@ def test_a_code_is_exchanged_only_for_whom_it_was_made(changed: dict[str, str], 
     assert again.right.status == (400 if is_burned else 200)  # who guesses has one try
 
 
+def test_a_code_of_another_client_of_the_same_authority_is_unknown() -> None:
+    """And whoever has it by right can still use it."""
+    grants = Grants()
+    client, other = registered(grants), registered(grants)
+    code = consented(grants, client)
+    stolen = answers.token(PLACE, grants, exchanging(other, code), NOW)
+    assert (stolen.right.members["error"], stolen.values) == ("invalid_grant", {})
+    assert answers.token(PLACE, grants, exchanging(client, code), NOW).right.status == 200
+
+
 def test_a_code_counts_once_and_its_second_use_ends_what_it_gave() -> None:
     """RFC 6749, 4.1.2; and an old refresh token ends its grant."""
     grants = Grants()
