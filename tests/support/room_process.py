@@ -224,4 +224,5 @@ class Visitor:
 
 def is_over(learner: Visitor, asked: Mapping[str, Any]) -> bool:
     """Return True if a request waits no longer."""
-    return all(one["number"] != asked["number"] for one in learner.waiting())
+    names = ("session", "number")
+    return all(any(one[each] != asked[each] for each in names) for one in learner.waiting())

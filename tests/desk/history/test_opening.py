@@ -173,7 +173,7 @@ def children_of(process: int) -> list[int]:
 def _words_of(process: int) -> str:
     try:
         return Path(f"/proc/{process}/cmdline").read_text("utf-8")
-    except FileNotFoundError:  # it has ended
+    except (FileNotFoundError, ProcessLookupError):  # it has ended
         return ""
 
 

@@ -35,7 +35,7 @@ from tests.support.waiting import EVERY, PATIENCE
 HERE: Final = Path(__file__).parents[2]
 EVERYTHING: Final = NODE / "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 
-PYTHON_SERVER: Final = (sys.executable, str(HERE / "host" / "sdk_greeter.py"))
+PYTHON_SERVER: Final = (sys.executable, str(HERE / "extensions" / "host" / "sdk_greeter.py"))
 NPM_1_SERVER: Final = ("node", str(NODE / "server1.mjs"))
 NPM_2_SERVER: Final = ("node", str(NODE / "server2.mjs"))
 EVERYTHING_SERVER: Final = ("node", str(EVERYTHING), "stdio")
