@@ -399,8 +399,9 @@ class DemoRunner:
     def _give(self, step: DemoStep) -> None:
         """Answer the oldest request that waits: in a handshake, it is the only one."""
         inbox, until = open_inbox(self._home), time.monotonic() + _VISIBLE_WITHIN
-        while time.monotonic() < until:
-            for item in inbox.items(self.child.session):
+        while time.monotonic() < until and self.child.child.process.poll() is None:
+            session = self.child.session
+            for item in inbox.items(session) if session else ():
                 with contextlib.suppress(InboxError):  # a person was first
                     inbox.send(item.key, step.reply)
                 return
