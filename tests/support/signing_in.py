@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -166,9 +167,15 @@ def steps_of(home: Path) -> list[Frame]:
 
 
 def written_in(home: Path) -> str:
-    """Return all that is written in a folder."""
-    files = [one for one in home.rglob("*") if one.is_file()]
-    return "\n".join(one.read_bytes().decode("utf-8", "replace") for one in files)
+    """Return all that is written in a folder, as soon as no file is just moved."""
+
+    def read() -> str:
+        with suppress(FileNotFoundError):
+            files = [one for one in home.rglob("*") if one.is_file()]
+            return "\n".join(one.read_bytes().decode("utf-8", "replace") for one in files)
+        return ""
+
+    return until(read, "no file is just moved")
 
 
 def link_in(page: str) -> str:
