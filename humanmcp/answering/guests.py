@@ -203,8 +203,8 @@ def record_unconfirmed(inbox: Inbox, session: str, at: str) -> None:
     Their process was killed after it had recorded them.
     """
     left = [one for one in inbox.items(session, ExchangeState.ABANDONED, _LOOKED_AT) if one.reply]
+    frames = inbox.last_frames_before(session, 0, _REMEMBERED) if left else ()
     for item in left:
-        frames = inbox.last_frames_before(session, 0, _REMEMBERED)
         mine = [one for one in frames if one.number == item.key.number and one.decision]
         if mine and mine[-1].direction is Direction.OUT:
             amend_record(inbox, item, Standing.UNCONFIRMED, at)
