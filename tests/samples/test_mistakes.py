@@ -35,6 +35,7 @@ IN_CONVERSATION: Final = frozenset(
         *("M95", "M96", "M97", "M98"),  # a turn of the model
         *("M72", "M91", "M92"),  # what else is in the conversation
         *("M100", "M101", "M102", "M103", "M104", "M105", "M106", "M107", "M108"),  # extensions
+        *("M142", "M143", "M144", "M145", "M146", "M147", "M148"),  # apps
         "M109",  # a parked call
         *("N09", "N10", "N31", "N32", "N33", "N34", "N35", "N41", "N42", "N43"),  # a tap
         "N40",  # what a person saw

@@ -354,6 +354,13 @@ skill_too_large = ProblemKind("M104", _W, page=_SKILLS)
 skills_without_resources = ProblemKind("M105", _W, page=_SKILLS)
 wrong_app_type = ProblemKind("M106", _W, page=_APPS)
 not_a_ui_uri = ProblemKind("M107", _W, page=_APPS)
+not_a_document = ProblemKind("M142", _W, page=_APPS)
+wrong_app_domain = ProblemKind("M143", _W, page=_APPS)
+wrong_visibility = ProblemKind("M144", _W, page=_APPS)
+old_page_member = ProblemKind("M145", _W, page=_APPS)
+client_without_apps = ProblemKind("M146", _H, page=_APPS)
+page_without_text = ProblemKind("M147", _W, page=_APPS)
+page_of_tool_missing = ProblemKind("M148", _W, page=_APPS)
 
 # -- what known hosts refuse, though MCP allows it: the hosts, and a public report ----------------
 

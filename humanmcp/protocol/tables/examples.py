@@ -44,6 +44,37 @@ _PIXEL: Final = (
 _SILENCE: Final = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
 _TODO: Final = {"uri": "file:///notes/todo.txt"}
 _DRAWING: Final = {"uri": "file:///notes/pixel.png", "mimeType": "image/png", "blob": _PIXEL}
+PAGE: Final = "page"
+"""The variant of `resources/read` for a page of a tool."""
+_PAGE: Final = """\
+<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>My page</title></head>
+<body>
+<h1>Waiting for the result</h1>
+<pre></pre>
+<script>
+// The page and its host talk in JSON-RPC, by messages between their windows.
+const send = (message) => parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
+addEventListener("message", ({ data, source }) => {
+  if (source !== parent) return;
+  if (data.id === 1) send({ method: "ui/notifications/initialized" });
+  if (data.method === "ui/notifications/tool-result") {
+    document.querySelector("h1").textContent = "The result";
+    const { structuredContent } = data.params;
+    document.querySelector("pre").textContent = JSON.stringify(structuredContent, null, 2);
+    const height = document.documentElement.scrollHeight;
+    send({ method: "ui/notifications/size-changed", params: { width: innerWidth, height } });
+  }
+  if (data.method === "ui/resource-teardown") send({ id: data.id, result: {} });
+});
+const appInfo = { name: "my-page", version: "1.0.0" };
+const params = { appInfo, appCapabilities: {}, protocolVersion: "2026-01-26" };
+send({ id: 1, method: "ui/initialize", params });
+</script>
+</body>
+</html>
+"""
 _SIGN_IN: Final = {
     "message": "Open this page and sign in, then come back.",
     "url": "https://example.com/sign-in",
@@ -127,6 +158,15 @@ _VARIANTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
                 }
             ]
         },
+        "with_page": {
+            "tools": [
+                {
+                    "name": "show_weather",
+                    "inputSchema": {"type": "object"},
+                    "_meta": {"ui": {"resourceUri": "ui://weather/page"}},
+                }
+            ]
+        },
     },
     "tools/call": {
         "typical": _text(_PLACEHOLDER),
@@ -161,6 +201,15 @@ _VARIANTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         "minimal": {"contents": [{**_TODO, "text": ""}]},
         "typical": {"contents": [{**_TODO, "mimeType": "text/plain", "text": "- buy milk"}]},
         "blob": {"contents": [_DRAWING]},
+        PAGE: {
+            "contents": [
+                {
+                    "uri": "ui://weather/page",
+                    "mimeType": "text/html;profile=mcp-app",
+                    "text": _PAGE,
+                }
+            ]
+        },
     },
     "prompts/get": {
         "typical": {"messages": [_says("user", _PLACEHOLDER)]},
@@ -262,6 +311,7 @@ _SINCE: Final = {
     ("tools/call", "structured"): R2025_06,
     ("tools/call", "structured_array"): R2026_07,
     ("tools/list", "with_output_schema"): R2025_06,
+    ("tools/list", "with_page"): R2025_06,
     ("tasks/get", "completed"): R2026_07,
     ("tasks/get", "failed"): R2026_07,
 }

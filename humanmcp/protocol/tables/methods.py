@@ -490,6 +490,7 @@ SKILLS: Final = Extension(
 
 APPS: Final = Extension(META_PREFIX + "ui")
 """MCP Apps: pages of tools, named in `_meta`."""
+APP_SCHEME: Final = "ui://"
 
 EXTENSIONS: Final = (TASKS, SKILLS, APPS)
 """The known extensions. Others, and `experimental`, are only known by their declared names."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
 from humanmcp.protocol.conversation.state import by_name
 from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
-from humanmcp.protocol.json.tree import array_at, follow, mapped, object_at, objects_at
+from humanmcp.protocol.json.tree import array_at, follow, mapped, object_at, objects_at, text_at
 from humanmcp.protocol.tables import examples, methods, schemas, versions
+from humanmcp.protocol.tables.methods import APP_SCHEME
 from humanmcp.protocol.tables.objects import SHAPES
 from humanmcp.protocol.tables.versions import features
 from humanmcp.protocol.validation.json_schema import validator
@@ -110,7 +111,10 @@ def message(exchange: Exchange, member: str, body: Json) -> str:
 
 def _results(exchange: Exchange, language: str) -> Iterator[tuple[str, JsonObject]]:
     words = examples.PLACEHOLDERS.get(language, examples.PLACEHOLDERS["en"])
-    for name, result in examples.each_result(exchange.method, exchange.version):
+    results = examples.each_result(exchange.method, exchange.version)
+    if text_at(exchange.request.params, "uri").startswith(APP_SCHEME):
+        results = iter(sorted(results, key=lambda each: each[0] != examples.PAGE))
+    for name, result in results:
         yield name, _fitted(exchange, result, words)
 
 

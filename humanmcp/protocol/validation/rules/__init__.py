@@ -5,6 +5,7 @@ link. A new module must be named here.
 """
 
 from humanmcp.protocol.validation.rules import (
+    apps,
     capabilities,
     descriptions,
     elicitation,
@@ -15,6 +16,7 @@ from humanmcp.protocol.validation.rules import (
 from humanmcp.protocol.validation.rules.registry import judge, judge_error
 
 __all__ = [
+    "apps",
     "capabilities",
     "descriptions",
     "elicitation",

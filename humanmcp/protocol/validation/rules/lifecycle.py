@@ -1,4 +1,4 @@
-"""Rules for the handshake, tasks, subscriptions, skills and apps."""
+"""Rules for the handshake, tasks, subscriptions and skills."""
 
 from __future__ import annotations
 
@@ -248,46 +248,3 @@ def skills_with_resources(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     if follow(declared, "extensions", methods.SKILLS.id) is not None:
         at = answer.at("capabilities", "resources")
         yield kinds.skills_without_resources(answer.at("capabilities"), insert(at, {}))
-
-
-# -- apps ----------------------------------------------------------------------------------------
-
-APP_SCHEME: Final = "ui://"
-APP_TYPE: Final = "text/html;profile=mcp-app"
-
-
-@rule("resources/list", "resources/templates/list", "resources/read")
-def pages_by_their_type(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """Check the `mimeType` of an app's page.
-
-    "`mimeType` MUST be `text/html;profile=mcp-app` (other types reserved for future extensions)"
-    https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
-    """
-    for member, key in _ADDRESSED.items():
-        for index, one in enumerate(array_at(answer.value, member)):
-            uri = follow(one, key)
-            if not isinstance(uri, str) or not uri.startswith(APP_SCHEME):
-                continue
-            at, typed = answer.at(member, index, "mimeType"), follow(one, "mimeType")
-            if isinstance(typed, str) and typed != APP_TYPE:
-                yield kinds.wrong_app_type(at, replace_with(at, APP_TYPE), wanted=APP_TYPE)
-            elif typed is None and member == "contents" and "mimeType" not in one:
-                yield kinds.wrong_app_type(at[:-1], insert(at, APP_TYPE), wanted=APP_TYPE)
-
-
-_ADDRESSED: Final = {"resources": "uri", "resourceTemplates": "uriTemplate", "contents": "uri"}
-_PAGE_OF_TOOL: Final = (("_meta", "ui", "resourceUri"), ("_meta", "ui/resourceUri"))
-"""The members with a tool's page; the second is an older name."""
-
-
-@rule("tools/list")
-def page_of_a_tool(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """Check that a tool's page is a `ui://` resource: "URI MUST start with `ui://` scheme".
-
-    https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
-    """
-    for index, tool in enumerate(array_at(answer.value, "tools")):
-        for steps in _PAGE_OF_TOOL if isinstance(tool, dict) and "_meta" in tool else ():
-            uri = follow(tool, *steps)
-            if uri is not None and not (isinstance(uri, str) and uri.startswith(APP_SCHEME)):
-                yield kinds.not_a_ui_uri(answer.at("tools", index, *steps), typed=quoted(uri))

@@ -1,4 +1,4 @@
-"""What skills and apps ask of answers."""
+"""What skills ask of answers."""
 
 import json
 from typing import Any
@@ -18,7 +18,6 @@ SKILL: dict[str, Any] = {
     "frontmatter": {"name": "refunds", "description": "How to refund"},
     "resources": [OWN, {**OWN, "uri": "skill://acme/refunds/examples/a.md"}],
 }
-APP = "text/html;profile=mcp-app"
 
 
 def said(method: str, result: dict[str, Any], version: str = R2026) -> list[tuple[str, str]]:
@@ -109,46 +108,3 @@ def test_a_folder_is_read_only_where_the_server_says_it_can_be(
     offered = NegotiatedState(server_capabilities={"resources": {}, "extensions": extensions})
     assert codes(draft_check.remarks(request, R2026, offered)) == found
     assert codes(draft_check.remarks(request, R2026)) == []
-
-
-@pytest.mark.parametrize(
-    ("uri", "mime", "found"),
-    [
-        ("ui://a/b", {"mimeType": APP}, []),
-        ("ui://a/b", {"mimeType": "text/html"}, ["M106"]),
-        ("ui://a/b", {}, ["M106"]),
-        ("file:///b", {"mimeType": "text/html"}, []),
-    ],
-)
-def test_a_page_of_an_app_says_that_it_is_one(
-    uri: str, mime: dict[str, str], found: list[str]
-) -> None:
-    """Where it is read, and where it is listed with a type."""
-    exchange = asked("resources/read", {"uri": uri})
-    text = json.dumps({"contents": [{"uri": uri, "text": "<p>", **mime}]})
-    verdict = check(exchange, text, TextForm.RESULT)
-    assert codes(verdict.diagnostics) == found
-    for fix in (one.fix for one in verdict.diagnostics):
-        assert fix is not None
-        assert json.loads(fix.apply(text))["contents"][0]["mimeType"] == APP
-    listed = json.dumps({"resources": [{"uri": uri, "name": "a", **mime}]})
-    told = codes(check(asked("resources/list"), listed, TextForm.RESULT).diagnostics)
-    assert told == (found if mime else [])
-
-
-@pytest.mark.parametrize(
-    ("meta", "found"),
-    [
-        ({"ui": {"resourceUri": "ui://a"}}, []),
-        ({"ui": {"visibility": ["app"]}}, []),
-        ({"ui": {"resourceUri": "https://a"}}, ["M107"]),
-        ({"ui": {"resourceUri": 5}}, ["M107"]),
-        ({"ui/resourceUri": "a.html"}, ["M107"]),
-        ({"ui": "ui://a"}, []),
-    ],
-)
-def test_a_tool_names_its_page_by_its_scheme(meta: dict[str, Any], found: list[str]) -> None:
-    """The older spelling, too."""
-    tool = {"name": "a", "inputSchema": {"type": "object"}, "_meta": meta}
-    text = json.dumps({"tools": [tool]})
-    assert codes(check(asked("tools/list"), text, TextForm.RESULT).diagnostics) == found
