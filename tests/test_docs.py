@@ -26,7 +26,6 @@ from humanmcp.common.shell import CommandFormatter
 from humanmcp.desk import context, login
 from humanmcp.desk.app import CALLS
 from humanmcp.desk.book import saved_answers
-from humanmcp.desk.notices import notice_rules, ntfy
 from humanmcp.inbox import form_drafts
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import folders, sentences
@@ -236,9 +235,10 @@ FOLDER_NAMES: Final = (
         launch.OPEN_NAME,
         context.OLD_NAME,
     ),
-    *(login.FILE_NAME, notice_rules.FILE, ntfy.FILE, saved_answers.FOLDER),
+    *(login.FILE_NAME, saved_answers.FOLDER),
     form_drafts.FOLDER,
     *("demo", "demo.log", "lessons", "rooms"),  # of the classroom
+    *("notices.toml", "phones.json"),  # of the notices
     *(f"{files.REFUSED}.txt", f"{files.BEFORE}.txt", open_folder.LOCK_NAME, open_folder.TEMPORARY),
 )
 """Every name that the program gives to something in the folder."""

@@ -111,12 +111,13 @@ LIBRARIES: Final = {
     "extensions/apps": ("fastapi", "starlette"),
     "extensions/authority": ("fastapi", "starlette"),
     "extensions/classroom": ("anyio", "fastapi", "markupsafe", "starlette"),
+    "extensions/notices": ("apprise", "fastapi", "starlette"),
     "extensions/host": ("anthropic", "openai"),
     "extensions/judge": ("fastapi", "starlette"),
     "extensions/postgres": ("psycopg", "psycopg_pool"),
     "extensions/tap": ("fastapi", "starlette"),
     "desk": (
-        *("anyio", "apprise", "fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
+        *("anyio", "fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
         "markupsafe",  # the type of escaped text in jinja2, which installs it
     ),
     "http": ("starlette", "uvicorn"),

@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 
 from humanmcp.answering.open_exchange import open_exchange_of
-from humanmcp.desk.notices.ntfy import buttons_of, words_of
+from humanmcp.extensions.notices.ntfy import buttons_of, words_of
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.json.visible import left_to_right

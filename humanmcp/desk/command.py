@@ -9,7 +9,6 @@ from __future__ import annotations
 import ipaddress
 import os
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -21,11 +20,10 @@ from humanmcp.desk import context
 from humanmcp.desk.app import make_app
 from humanmcp.desk.board import Board, Following
 from humanmcp.desk.book.saved_answers import Shelf
-from humanmcp.desk.desk import Desk, NoticeTarget
+from humanmcp.desk.desk import Desk
 from humanmcp.desk.guard import Address
 from humanmcp.desk.live import Live
 from humanmcp.desk.login import FILE_NAME, Door
-from humanmcp.desk.notices import notice_rules, notices, ntfy
 from humanmcp.desk.server import server_definition
 from humanmcp.http.listening import (
     EVERYWHERE,
@@ -43,7 +41,7 @@ from humanmcp.locales.stop import REFUSED, StopError, sentence_of, stopped
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from humanmcp.common.parsing import Parser
@@ -182,7 +180,7 @@ def _serve(
     port = int(listening.getsockname()[1])
     near = (*own_addresses(), *own_names()) if arguments.lan else ()
     address = Address(port, (*Address(port).names, *near), outside=outside)
-    desk = replace(make_desk(home, address, settings, server_settings), notices=_targets(home))
+    desk = make_desk(home, address, settings, server_settings)
     shown = f"[{host}]" if ":" in host else host
     facts = DeskFacts(
         f"http://{shown}:{port}/", desk.door.token, os.getpid(), __version__, address.elsewhere
@@ -205,23 +203,13 @@ def _serve(
     def open_page() -> None:
         terminal.to_stdout(launch.open_in_browser(home, facts.address, login()))
 
-    with Following(desk.board), notices.Notifier(desk):
+    with Following(desk.board), desk.heard():
         app, behind_proxy = make_app(desk), bool(outside)
         ending = desk.live.end
         QuietServer(
             app, ready, most=MOST_CONNECTIONS, ending=ending, behind_proxy=behind_proxy
         ).run(sockets=[listening])
     return 0
-
-
-def _targets(home: Path) -> Sequence[NoticeTarget]:
-    """Return the targets of notices; (), with a message, if the rules are invalid."""
-    try:
-        rules, phones = notice_rules.read_rules(home / notice_rules.FILE)
-        return (*map(notices.Service, rules), *ntfy.phones_of(phones, home))
-    except notice_rules.NoticesError as error:  # the desk also works without notices
-        terminal.to_stderr("humanmcp: ", sentence_of(error))
-        return ()
 
 
 def make_desk(

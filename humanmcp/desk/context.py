@@ -160,7 +160,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "opened": "",
         "device": device_of(request),
         "opens": OWN_TEXT if who_asks(request.scope) & OWN else 0,
-        "notices": desk.notices,
+        "watched": any(one.watches for one in desk.listeners),
         "rules_on": rules_on(desk.book),
         "holding": holding(desk),
         "editor": editor_address(),

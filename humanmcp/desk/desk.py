@@ -1,4 +1,4 @@
-"""The desk of an inbox: what its pages, its calls and its notices share."""
+"""The desk of an inbox: what its pages and its calls share."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import logging
 import os
 import re
 import threading
-import time
-from collections import deque
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
@@ -26,25 +25,21 @@ from humanmcp.desk.rights import Who
 from humanmcp.desk.routing import who_asks
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.inbox.form_drafts import FormDrafts
-from humanmcp.locales import say
-from humanmcp.locales.stop import StopError, sentence_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from starlette.requests import Request
     from starlette.types import Scope
 
     from humanmcp.answering.service import SayResult, SendResult
-    from humanmcp.answering.summary import Row
     from humanmcp.desk.board import Board
     from humanmcp.desk.book.saved_answers import Shelf
     from humanmcp.desk.guard import Address
     from humanmcp.desk.live import Live
     from humanmcp.desk.login import Door
     from humanmcp.desk.moments import Listener, Panel
-    from humanmcp.desk.notices.notice_rules import Rule
     from humanmcp.inbox.contract import Inbox, Reply, SessionFacts
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -54,104 +49,6 @@ _log = logging.getLogger(__name__)
 
 MOST_SENT: Final = 200
 """The number of forms that are known as sent."""
-
-
-class Looked:
-    """The time when somebody last looked at a page. `clock` returns seconds."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._at: float | None = None
-
-    def now(self) -> None:
-        """Record that somebody looks at a page."""
-        self._at = self._clock()
-
-    def within(self, seconds: float) -> bool:
-        """Return True if that was at most `seconds` ago."""
-        return self._at is not None and self._clock() - self._at < seconds
-
-
-class PressNote(NamedTuple):
-    """A press that sent nothing: the `code` of its sentence, and `at` in seconds since 1970."""
-
-    at: float
-    code: str
-    device: str
-    key: Key = Key("", 0)
-    label: str = ""
-
-    @property
-    def sentence(self) -> str:
-        return say(
-            "ntfy",
-            f"press {self.code}",
-            device=self.device,
-            label=self.label,
-            number=self.key.number,
-        )
-
-
-class PressNotes:
-    """The presses that sent nothing, newest first, for people at the desk."""
-
-    def __init__(self) -> None:
-        self._notes: deque[PressNote] = deque(maxlen=50)
-
-    def add(self, note: PressNote) -> None:
-        """Add a note; it replaces the last one if that is of the same kind."""
-        if self._notes and self._notes[0]._replace(at=0) == note._replace(at=0):
-            self._notes.popleft()
-        else:
-            _log.warning("%s", note.sentence)
-        self._notes.appendleft(note)
-
-    def all(self) -> tuple[PressNote, ...]:
-        return tuple(self._notes)
-
-    def of(self, key: Key) -> tuple[PressNote, ...]:
-        return tuple(note for note in self.all() if note.key == key)
-
-
-class NoticeTarget:
-    """A target of notices. `trouble` is why the last one failed, None if it did not."""
-
-    def __init__(self, rule: Rule, name: str) -> None:
-        """Send by this rule. `name` can be logged; the address of a service is a secret."""
-        self.rule = rule
-        self.name = name
-        self.trouble: StopError | None = None
-        self.reply_trouble: StopError | None = None
-        """Why answers cannot be read there now; None if they can, or need not be."""
-
-    def tell(self, desk: Desk, row: Row | None = None, sender: str = "") -> bool:
-        """Send a notice of a request, or a test. Return False if it failed."""
-        try:
-            self.send(desk, row, sender)
-        except UnknownItemError:  # it ended meanwhile
-            return True
-        except StopError as error:
-            if self.trouble is None:
-                _log.warning("%s did not take a notice: %s", self.name, sentence_of(error))
-            self.trouble = error
-            return False
-        self.trouble = None
-        return True
-
-    def send(self, desk: Desk, row: Row | None, sender: str) -> None:
-        """Send a notice of a request, or a test.
-
-        Raises:
-            StopError: it was not accepted.
-            UnknownItemError: the request has gone.
-        """
-        raise NotImplementedError
-
-    def begin(self, desk: Desk) -> None:
-        """Start other work of the target."""
-
-    def end(self) -> None:
-        """Stop the other work."""
 
 
 BY: Final = "desk"
@@ -214,11 +111,6 @@ class Desk:
     """The HTTP address of this desk's server, "" for none."""
     listeners: Sequence[Listener] = ()
     """Who hears the moments of this desk."""
-    notices: Sequence[NoticeTarget] = ()
-    """The targets of notices for people who are elsewhere."""
-    looked: Looked = field(default_factory=Looked)
-    presses: PressNotes = field(default_factory=PressNotes)
-    """The button presses on phones that sent nothing."""
     sent_keys: SentKeys = field(default_factory=SentKeys)
     copy: ServerCopy = field(default_factory=ServerCopy)
     problems: SessionProblems = field(default_factory=SessionProblems)
@@ -236,6 +128,17 @@ class Desk:
     def author(self) -> str:
         """The author of what this desk sends."""
         return next((one.author for one in self.listeners if one.author), BY)
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Tell the listeners that the desk is served, and in the end that it is not."""
+        for one in self.listeners:
+            one.begin(self)
+        try:
+            yield
+        finally:
+            for one in self.listeners:
+                one.end()
 
     def judged(self, key: Key, diagnostics: Sequence[Diagnostic], press: Press) -> None:
         """Tell the problems of an answer, and what the press of Send did."""

@@ -47,6 +47,22 @@ class Listener:
     """`try_now` starts something."""
     author: str = ""
     """Who writes what the desk sends; "" for the person at a desk of their own."""
+    watches: bool = False
+    """The pages tell when somebody looks at them (`looked`)."""
+
+    def begin(self, desk: Any) -> None:  # noqa: ANN401 - the `Desk`, which knows its listeners
+        """Hear that the desk is served from now on."""
+
+    def end(self) -> None:
+        """Hear that it is served no more."""
+
+    def looked(self) -> None:
+        """Hear that somebody looks at a page."""
+
+    def notes(self, key: Key) -> Sequence[str]:
+        """Return sentences to show beside an exchange."""
+        del key
+        return ()
 
     def judged(self, key: Key, diagnostics: Sequence[Diagnostic], press: Press) -> None:
         """Hear the problems of an answer, and what the press of Send did."""

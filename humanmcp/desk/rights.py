@@ -220,7 +220,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     # The computer of the desk.
     **read(HERE, "/settings"),
     **read(OWN, "/devices"),
-    **write(OWN, "/settings", "/settings/clients", "/settings/notices", "/devices"),
+    **write(OWN, "/settings", "/settings/clients", "/devices"),
     **write(Who.SCRIPT, "/api/login-key"),  # no key outlives the login that made it
     # Starting something to try, and who answers the handshake: in a room, of the own seat.
     **acts("/handshake", each(OWN | SEATS, "hand", "book")),

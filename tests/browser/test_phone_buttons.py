@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.seats import INITIALIZE, Window
-from tests.desk.notices.test_ntfy import DEVICE, asks, chosen, write_rule
+from tests.extensions.notices.test_ntfy import DEVICE, asks, chosen, write_rule
 from tests.support.desk_process import Desking
 from tests.support.ntfy import Ntfy, press
 from tests.support.serve_process import Serving
@@ -48,7 +48,7 @@ def test_an_open_page_says_at_once_that_a_button_was_pressed_too_late(
         assert chosen(host.hear()) == "Tea"
         press(notice, "Coffee")
         expect(page.locator("#status")).to_contain_text("“Coffee” for message")
-        page = own.goto("/settings")
+        page = own.goto("/notices")
         expect(page.locator("main")).to_contain_text("“Coffee” for message")
         page.locator("summary", has_text=DEVICE).click()
         expect(page.locator("main code.break")).to_have_text(topic)

@@ -37,7 +37,7 @@ function changed(changes) {
 
 if (document.querySelector("#around[data-role=learner], body[data-device]")) keep(loginPath);
 if ("device" in document.body.dataset) import("./installing.js");
-if ("notices" in document.body.dataset) import("./looking.js");
+if ("watched" in document.body.dataset) import("./looking.js");
 if (maybe("unsent")) import("./unsent.js");
 page.started();
 startChoices((name, on) => import("./sound.js").then(({ choiceChanged }) => choiceChanged(name, on)));

@@ -1,4 +1,4 @@
-// While somebody looks at a page, the desk sends no notices elsewhere.
+// While somebody looks at a page, the desk is told so.
 
 import { call } from "./talk.js";
 

@@ -82,8 +82,9 @@ class NotedShape(TypedDict):
 
 @router.post("/looking")
 def looking(request: Request) -> NotedShape:
-    """Record that somebody looks at a page: meanwhile the desk sends no notices elsewhere."""
-    desk_of(request).looked.now()
+    """Record that somebody looks at a page: meanwhile nobody needs to be told elsewhere."""
+    for one in desk_of(request).listeners:
+        one.looked()
     return {"noted": True}
 
 

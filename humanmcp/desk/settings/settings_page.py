@@ -11,14 +11,10 @@ from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import mistakes
-from humanmcp.common import qr_code
-from humanmcp.common.timestamps import stamp
 from humanmcp.desk.board import SessionView
 from humanmcp.desk.context import VIEWS, desk_of, page, page_router, remember, view_of
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.examples import halves
-from humanmcp.desk.notices import notice_rules
-from humanmcp.desk.notices.ntfy import Phone
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.server.server_definition import snippets, snippets_at
 from humanmcp.desk.settings.own_request import ask_for_nothing
@@ -44,13 +40,8 @@ def settings(request: Request, q: str = "") -> HTMLResponse:
     return _page(request, q, {})
 
 
-def _page(
-    request: Request, q: str, typed: Mapping[str, str], tried: Sequence[bool] = ()
-) -> HTMLResponse:
-    """Show the settings with invalid input for clients.
-
-    `tried` says which notices were accepted.
-    """
+def _page(request: Request, q: str, typed: Mapping[str, str]) -> HTMLResponse:
+    """Show the settings with invalid input for clients."""
     desk = desk_of(request)
     sessions = desk.board.sessions()
     old = [
@@ -72,10 +63,6 @@ def _page(
         home=desk.home,
         book=desk.book,
         server_settings=desk.server_settings,
-        notices_file=desk.home / notice_rules.FILE,
-        tried=tried,
-        phones=[(one, qr_code.svg(one.link)) for one in desk.notices if isinstance(one, Phone)],
-        presses=[(note, stamp(note.at)) for note in desk.presses.all()],
     )
 
 
@@ -142,13 +129,6 @@ def _is_wrong(what: str, text: str) -> bool:
         return bool(text.strip()) and not least <= float(text) <= most
     except ValueError:
         return True
-
-
-@router.post("/settings/notices")
-def try_notices(request: Request) -> HTMLResponse:
-    """Send a test notice by each rule, and show which ones were accepted."""
-    desk = desk_of(request)
-    return _page(request, "", {}, tried=[target.tell(desk) for target in desk.notices])
 
 
 @router.post("/settings/clients")

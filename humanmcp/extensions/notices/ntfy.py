@@ -27,9 +27,8 @@ from humanmcp.answering import approvals, service
 from humanmcp.answering.approvals import card_of, headline
 from humanmcp.answering.service import Outcome
 from humanmcp.answering.summary import row_title
-from humanmcp.desk.desk import NoticeTarget, PressNote
-from humanmcp.desk.notices.notice_rules import Detail, NoticesError
-from humanmcp.desk.notices.notices import link_to
+from humanmcp.extensions.notices.notice_rules import Detail, NoticesError
+from humanmcp.extensions.notices.notices import NoticeTarget, PressNote, link_to
 from humanmcp.http.server_address import CallError, HttpCall, ServerAddress
 from humanmcp.inbox.atomic import write_private
 from humanmcp.inbox.contract import InboxError, Key, Reply, UnknownItemError
@@ -51,7 +50,8 @@ if TYPE_CHECKING:
     from humanmcp.answering.open_exchange import OpenExchange
     from humanmcp.answering.summary import Row
     from humanmcp.desk.desk import Desk
-    from humanmcp.desk.notices.notice_rules import PhoneRule
+    from humanmcp.extensions.notices.notice_rules import PhoneRule
+    from humanmcp.extensions.notices.notices import PressNotes
 
 _log = logging.getLogger(__name__)
 
@@ -288,10 +288,10 @@ class Phone(NoticeTarget):
 
     # -- presses ----------------------------------------------------------------------------------
 
-    def begin(self, desk: Desk) -> None:
+    def begin(self, desk: Desk, presses: PressNotes) -> None:
         """Start to read the reply topic."""
         if self.rule.buttons:
-            reading = threading.Thread(target=self._read, args=(desk,), daemon=True)
+            reading = threading.Thread(target=self._read, args=(desk, presses), daemon=True)
             reading.start()
 
     def end(self) -> None:
@@ -300,12 +300,12 @@ class Phone(NoticeTarget):
         for call in tuple(self._calls):
             call.close()
 
-    def _read(self, desk: Desk) -> None:
+    def _read(self, desk: Desk, presses: PressNotes) -> None:
         wait = FIRST_WAIT
         while not self._ended.is_set():
             try:
                 for line in self._lines():
-                    if self._heard(desk, line):
+                    if self._heard(desk, presses, line):
                         wait = FIRST_WAIT
                 raise self._error("ended")  # noqa: TRY301 - as if it had broken off
             except (NtfyError, InboxError, OSError) as error:
@@ -339,7 +339,7 @@ class Phone(NoticeTarget):
         if not speaks:
             raise self._error("no ntfy")
 
-    def _heard(self, desk: Desk, line: bytes) -> bool:
+    def _heard(self, desk: Desk, presses: PressNotes, line: bytes) -> bool:
         """Process a line of the reply topic. Return True if it shows that the server is alive."""
         event = _object_in(line)
         kind, name = event.get("event"), str(event.get("id", ""))
@@ -349,21 +349,21 @@ class Phone(NoticeTarget):
         if kind != "message":
             return kind == "keepalive"
         if _ID.fullmatch(name) and name not in self.record.heard:
-            self._pressed(desk, str(event.get("message", "")))
+            self._pressed(desk, presses, str(event.get("message", "")))
             self.record.heard = [*self.record.heard, name][-REMEMBERED:]
             self._save()
         return True
 
-    def _pressed(self, desk: Desk, code: str) -> None:
+    def _pressed(self, desk: Desk, presses: PressNotes, code: str) -> None:
         found = self._button(desk, code)
         if found is None:
-            desk.presses.add(PressNote(time.time(), "unknown", self.rule.device))
+            presses.add(PressNote(time.time(), "unknown", self.rule.device))
             return
         opened, button = found
         outcome = self._act_on(desk, opened, button, code)
         note = PressNote(time.time(), outcome, self.rule.device, opened.key, button.label)
         if outcome not in _SENT:
-            desk.presses.add(note)
+            presses.add(note)
             desk.board.poke(opened.key)
         if outcome != "repeated":  # a repeated code may come from an eavesdropper
             with contextlib.suppress(NtfyError):

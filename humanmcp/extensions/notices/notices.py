@@ -1,37 +1,30 @@
-"""Notices: tell a person who is elsewhere that a request waits, with Apprise or ntfy.
+"""When a request needs a notice, and where notices go.
 
-`notices.toml` in the inbox folder says where notices go and how much of a request they contain.
 Each request has one notice, and another before its client gives up; a prompt of an agent's hook has
-one: its agent then decides itself. There are none while somebody looks at a page of this desk. A
-failed notice is sent again while its request waits.
+one: its agent then decides itself.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import logging
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering.standing import Urgency
-from humanmcp.answering.summary import place_of, row_title
-from humanmcp.desk.desk import NoticeTarget
-from humanmcp.desk.notices.notice_rules import SECTION, Detail, NoticesError, load_apprise
+from humanmcp.answering.summary import row_title
+from humanmcp.extensions.notices.notice_rules import SECTION, Detail, NoticesError, load_apprise
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import say
+from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.validation.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from concurrent.futures import Executor
-    from typing import Self
 
     from humanmcp.answering.summary import Row
     from humanmcp.desk.desk import Desk
-    from humanmcp.desk.notices.notice_rules import Rule
+    from humanmcp.extensions.notices.notice_rules import Rule
 
 _log = logging.getLogger(__name__)
 
@@ -41,13 +34,90 @@ BOOK_SOON: Final = 30.0
 """The seconds within which an automatic answer makes a notice unnecessary."""
 BEFORE_LIMIT: Final = 30.0
 """The seconds before its client gives up in which a request has its second notice."""
-LOOKED_WITHIN: Final = 30.0
-"""The seconds for which a page counts as looked at."""
 LOOK_EVERY: Final = 0.25
 """The seconds between two looks at what waits."""
-AGAIN_AFTER: Final = 2.0
-"""The seconds until a failed notice is sent again; doubled each time."""
-LONGEST_WAIT: Final = 60.0
+
+
+class PressNote(NamedTuple):
+    """A press that sent nothing: the `code` of its sentence, and `at` in seconds since 1970."""
+
+    at: float
+    code: str
+    device: str
+    key: Key = Key("", 0)
+    label: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return say(
+            "ntfy",
+            f"press {self.code}",
+            device=self.device,
+            label=self.label,
+            number=self.key.number,
+        )
+
+
+class PressNotes:
+    """The presses that sent nothing, newest first, for people at the desk."""
+
+    def __init__(self) -> None:
+        self._notes: deque[PressNote] = deque(maxlen=50)
+
+    def add(self, note: PressNote) -> None:
+        """Add a note; it replaces the last one if that is of the same kind."""
+        if self._notes and self._notes[0]._replace(at=0) == note._replace(at=0):
+            self._notes.popleft()
+        else:
+            _log.warning("%s", note.sentence)
+        self._notes.appendleft(note)
+
+    def all(self) -> tuple[PressNote, ...]:
+        return tuple(self._notes)
+
+    def of(self, key: Key) -> tuple[PressNote, ...]:
+        return tuple(note for note in self.all() if note.key == key)
+
+
+class NoticeTarget:
+    """A target of notices. `trouble` is why the last one failed, None if it did not."""
+
+    def __init__(self, rule: Rule, name: str) -> None:
+        """Send by this rule. `name` can be logged; the address of a service is a secret."""
+        self.rule = rule
+        self.name = name
+        self.trouble: StopError | None = None
+        self.reply_trouble: StopError | None = None
+        """Why answers cannot be read there now; None if they can, or need not be."""
+
+    def tell(self, desk: Desk, row: Row | None = None, sender: str = "") -> bool:
+        """Send a notice of a request, or a test. Return False if it failed."""
+        try:
+            self.send(desk, row, sender)
+        except UnknownItemError:  # it ended meanwhile
+            return True
+        except StopError as error:
+            if self.trouble is None:
+                _log.warning("%s did not take a notice: %s", self.name, sentence_of(error))
+            self.trouble = error
+            return False
+        self.trouble = None
+        return True
+
+    def send(self, desk: Desk, row: Row | None, sender: str) -> None:
+        """Send a notice of a request, or a test.
+
+        Raises:
+            StopError: it was not accepted.
+            UnknownItemError: the request has gone.
+        """
+        raise NotImplementedError
+
+    def begin(self, desk: Desk, presses: PressNotes) -> None:
+        """Start other work of the target; it notes the presses that sent nothing."""
+
+    def end(self) -> None:
+        """Stop the other work."""
 
 
 class Service(NoticeTarget):
@@ -127,84 +197,3 @@ def _wanted(row: Row, waited: float) -> int:
         return 0
     limit = None if row.asker.is_hook else waiting.limit
     return 2 if limit is not None and waited > max(limit - BEFORE_LIMIT, limit / 2) else 1
-
-
-@dataclass(slots=True)
-class _Delivery:
-    """A notice that its service has not accepted yet. `at` is when to send it, by the clock.
-
-    `sender` is who asks, and in which folder.
-    """
-
-    sender: str
-    at: float
-    wait: float = AGAIN_AFTER
-
-
-_NEVER: Final = float("inf")
-
-
-class Notifier:
-    """Sends the notices of a desk within a `with` block."""
-
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._targets = [one for one in desk.notices if one.rule.detail is not Detail.NOTHING]
-        self._planner = Planner()
-        self._deliveries: dict[tuple[int, Key], _Delivery] = {}
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="desk-notices", daemon=True)
-
-    def __enter__(self) -> Self:
-        """Start, if there is a target."""
-        for target in self._targets:
-            target.begin(self._desk)
-        if self._targets:
-            self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop. Notices that are being sent are dropped."""
-        self._ended.set()
-        for target in self._targets:
-            target.end()
-
-    def _work(self) -> None:
-        with ThreadPoolExecutor(4, "desk-notice") as senders:
-            while not self._ended.wait(LOOK_EVERY):
-                self._look(senders)
-
-    def _look(self, senders: Executor) -> None:
-        now, looked_at = time.monotonic(), self._desk.looked.within(LOOKED_WITHIN)
-        rows = self._desk.board.waiting()
-        for row in self._planner.due(rows, now, looked_at=looked_at):
-            self._plan(row, now)
-        rows = [] if looked_at else rows
-        waiting = {row.key: row for row in rows if row.standing.urgency is not Urgency.NEVER}
-        for place, delivery in list(self._deliveries.items()):
-            if place[1] not in waiting:
-                self._deliveries.pop(place, None)
-            elif now >= delivery.at:
-                delivery.at = _NEVER
-                senders.submit(self._deliver, place, delivery, waiting[place[1]])
-
-    def _plan(self, row: Row, now: float) -> None:
-        try:
-            facts = self._desk.board.session(row.key.session).facts
-        except UnknownItemError:  # it ended meanwhile
-            return
-        for number, target in enumerate(self._targets):
-            if fnmatch.fnmatchcase(facts.client, target.rule.client):
-                self._deliveries[number, row.key] = _Delivery(place_of(facts), now)
-
-    def _deliver(self, place: tuple[int, Key], delivery: _Delivery, row: Row) -> None:
-        try:
-            is_taken = self._targets[place[0]].tell(self._desk, row, delivery.sender)
-        except Exception:  # noqa: BLE001 - it is sent again
-            _log.exception("a notice could not be sent")
-            is_taken = False
-        if is_taken:
-            self._deliveries.pop(place, None)
-        else:
-            delivery.at = time.monotonic() + delivery.wait
-            delivery.wait = min(delivery.wait * 2, LONGEST_WAIT)

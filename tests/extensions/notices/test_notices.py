@@ -12,15 +12,15 @@ import pytest
 
 from humanmcp.answering.standing import Standing
 from humanmcp.answering.summary import Asker, Badge, Row
-from humanmcp.desk.desk import Looked
-from humanmcp.desk.notices.notice_rules import NoticesError, PhoneRule, Rule, read_rules
-from humanmcp.desk.notices.notices import (
+from humanmcp.extensions.notices.notice_rules import NoticesError, PhoneRule, Rule, read_rules
+from humanmcp.extensions.notices.notices import (
     BEFORE_LIMIT,
     BOOK_SOON,
     LOOK_EVERY,
     SETTLED_AFTER,
     Planner,
 )
+from humanmcp.extensions.notices.notifier import Looked
 from humanmcp.inbox.contract import Key, Waiting
 from tests.browser.seats import begin, call
 from tests.support.desk_process import Desking
@@ -215,8 +215,8 @@ def test_a_notice_says_by_its_rule_how_much_leaves_the_computer(
             f"test-host · …/{home.parent.parent.name}/{home.parent.name}: get_forecast"
         )
         assert "Tokyo" in said[1]
-        assert desk.page("/settings").count("json://…") == 4
-        assert "secret-path" not in desk.page("/settings")
+        assert desk.page("/notices").count("json://…") == 4
+        assert "secret-path" not in desk.page("/notices")
 
 
 def test_while_somebody_looks_at_a_page_there_are_no_notices(home: Path, service: Service) -> None:
@@ -224,14 +224,14 @@ def test_while_somebody_looks_at_a_page_there_are_no_notices(home: Path, service
     home.mkdir(mode=0o700)
     (home / "notices.toml").write_text(f'[[notices]]\nto = "{service.address}"\n', "utf-8")
     with Desking(home) as desk, Serving(home, "--by-hand") as host:
-        assert "data-notices" in desk.page("/")
+        assert "data-watched" in desk.page("/")
         assert desk.post("/api/looking", {}).json == {"noted": True}
         host.say(call(city="Tokyo"))
         (item,) = until(lambda: desk.get("/api/exchanges")["waiting"], "the call")
         due = item["arrived"] + SETTLED_AFTER + 4 * LOOK_EVERY
         until(lambda: time.time() > due, "the moment of a notice is over")
         # a test notice is sent by hand, and is the only one
-        assert "The service accepted the notice." in desk.submit("/settings/notices").text
+        assert "The service accepted the notice." in desk.submit("/notices").text
         assert [one["message"].partition("\n")[0] for one in service.taken] == [
             "This is a test notice."
         ]
@@ -247,8 +247,8 @@ def test_a_service_that_is_away_is_named_and_loses_nothing(home: Path) -> None:
         until(lambda: "did not take a notice" in log.read_text("utf-8"), "a line in the log")
         assert "secret" not in log.read_text("utf-8")
         assert len(desk.get("/api/exchanges")["waiting"]) == 1
-        assert "did not accept the notice" in desk.page("/settings")
-        assert "did not accept the notice" in desk.submit("/settings/notices").text
+        assert "did not accept the notice" in desk.page("/notices")
+        assert "did not accept the notice" in desk.submit("/notices").text
 
 
 def test_a_notice_that_was_not_taken_is_sent_again_while_its_request_waits(
@@ -264,9 +264,9 @@ def test_a_notice_that_was_not_taken_is_sent_again_while_its_request_waits(
         service.status = 200
         before = len(service.taken)
         until(lambda: len(service.taken) > before, "a try that is taken")
-        until(lambda: "did not accept the notice" not in desk.page("/settings"), "all is well")
+        until(lambda: "did not accept the notice" not in desk.page("/notices"), "all is well")
         assert (home / "desk.log").read_text("utf-8").count("did not take a notice") == 1
-        assert desk.submit("/settings/notices").text.count("The service accepted the notice.") == 1
+        assert desk.submit("/notices").text.count("The service accepted the notice.") == 1
         assert [one["message"].partition("\n")[0] for one in service.taken[before:]] == [
             "A request waits for you.",
             "This is a test notice.",
@@ -280,7 +280,7 @@ def test_a_question_reaches_a_service_within_three_seconds(home: Path, service: 
     (home / "notices.toml").write_text(rule, "utf-8")
     with Desking(home) as desk, Serving(home, "--by-hand") as host:
         begin(host, desk)
-        assert "The service accepted the notice." in desk.submit("/settings/notices").text
+        assert "The service accepted the notice." in desk.submit("/notices").text
         host.say(call(city="Tokyo"))
         until(lambda: any("Tokyo" in one["message"] for one in service.taken), "the notice", 3.0)
 

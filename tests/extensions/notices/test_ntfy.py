@@ -17,10 +17,10 @@ from humanmcp.common.settings import Settings
 from humanmcp.desk import command
 from humanmcp.desk.board import Following
 from humanmcp.desk.guard import Address
-from humanmcp.desk.notices import notices, ntfy
-from humanmcp.desk.notices.notice_rules import NoticesError, read_rules
-from humanmcp.desk.notices.notices import Notifier
-from humanmcp.desk.notices.ntfy import LONGEST_WORDS, Phone, phones_of
+from humanmcp.extensions.notices import notices, notifier, ntfy
+from humanmcp.extensions.notices.notice_rules import NoticesError, read_rules
+from humanmcp.extensions.notices.notifier import Notifier
+from humanmcp.extensions.notices.ntfy import LONGEST_WORDS, Phone, phones_of
 from humanmcp.inbox.contract import Action, Key, Purpose, Reply, Role
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -55,13 +55,20 @@ class Site:
         self.desk = command.make_desk(home, Address(8765), Settings())
         self.phone: Phone
 
+    @property
+    def notifier(self) -> Notifier:
+        """What sends the notices of the desk."""
+        (found,) = (one for one in self.desk.listeners if isinstance(one, Notifier))
+        return found
+
     def begin(self, **rule: Any) -> None:  # noqa: ANN401 - members of a rule
         """Start the desk, with a phone."""
         write_rule(self.room.home, self.server.url, **rule)
-        (self.phone,) = phones_of(read_rules(self.room.home / "notices.toml")[1], self.room.home)
-        self.desk = replace(self.desk, notices=(self.phone,))
         self._stack.enter_context(Following(self.desk.board))
-        self._stack.enter_context(Notifier(self.desk))
+        self._stack.enter_context(self.desk.heard())
+        (phone,) = self.notifier.targets
+        assert isinstance(phone, Phone)
+        self.phone = phone
 
     def ask(self, line: str = QUESTION, number: int = 1, **parts: Any) -> Key:  # noqa: ANN401 - parts of an item
         """Let the client ask something."""
@@ -90,7 +97,7 @@ class Site:
 
     def ignored(self) -> list[str]:
         """List what people at the desk see of presses that sent nothing."""
-        return [note.sentence for note in self.desk.presses.all()]
+        return [note.sentence for note in self.notifier.presses.all()]
 
     def publish(self, text: str) -> dict[str, Any]:
         """Publish something in the reply topic."""
@@ -124,8 +131,7 @@ def server() -> Iterator[Ntfy]:
 def site(home: Path, server: Ntfy, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """A desk that was not started yet, whose notices go out at once."""
     monkeypatch.setattr(notices, "SETTLED_AFTER", 0.01)
-    monkeypatch.setattr(notices, "LOOK_EVERY", 0.01)
-    monkeypatch.setattr(notices, "AGAIN_AFTER", 0.1)
+    monkeypatch.setattr(notifier, "LOOK_EVERY", 0.01)
     with ExitStack() as stack:
         yield Site(home, server, stack)
 
@@ -326,7 +332,7 @@ def test_a_message_that_is_delivered_twice_counts_once(site: Site) -> None:
     site.server.deliver(event)
     site.publish("the end")
     until(site.ignored, "the last message was read")
-    assert [note.code for note in site.desk.presses.all()] == ["unknown"]
+    assert [note.code for note in site.notifier.presses.all()] == ["unknown"]
 
 
 @pytest.mark.parametrize(
@@ -354,7 +360,7 @@ def test_a_code_that_this_desk_did_not_sign_does_nothing(
     other = site.ask(asks(), 2)
     site.publish(forge(good))
     until(site.ignored, "a note")
-    assert [note.code for note in site.desk.presses.all()] == ["unknown"]
+    assert [note.code for note in site.notifier.presses.all()] == ["unknown"]
     assert site.room.inbox.item(first).reply is None
     assert site.room.inbox.item(other).reply is None
 
@@ -384,7 +390,7 @@ def test_many_unknown_texts_are_one_line_for_people(
     site.serve()
     key = site.ask()
     good = code(site.notice(), "Tea")
-    with caplog.at_level(logging.WARNING, "humanmcp.desk.notices.ntfy"):
+    with caplog.at_level(logging.WARNING, "humanmcp.extensions.notices.ntfy"):
         for number in range(300):
             site.publish(f"junk {number}")
         site.publish(good)
@@ -544,7 +550,7 @@ def test_a_press_that_was_sent_by_a_desk_that_died_is_not_called_late(
     assert site.answer(key) == "Tea"
     site.notice(2)
     again = Phone(site.phone.rule, replace(site.phone.record, heard=[]), lambda: None)
-    again._heard(site.desk, json.dumps(event).encode())
+    again._heard(site.desk, site.notifier.presses, json.dumps(event).encode())
     assert site.notice(3)["message"] == "Sent: Tea"
     assert site.ignored() == []
 
@@ -628,9 +634,9 @@ def test_question_notice_press_and_answer_are_quick(home: Path, server: Ntfy) ->
         assert (record["who"], record["device"]) == (DEVICE, DEVICE)
         assert record["shown"]
         assert record["shown_at"] < record["sent_at"]
-        assert topic in desk.page("/settings")
+        assert topic in desk.page("/notices")
         server.publish(notice["actions"][0]["url"].rpartition("/")[2], {"message": "junk"})
-        until(lambda: "without a valid code" in desk.page("/settings"), "it is shown")
+        until(lambda: "without a valid code" in desk.page("/notices"), "it is shown")
         press(notice, "Tea")
         page = f"/m/{record['session']}/{record['exchange']}"
         until(
@@ -683,7 +689,7 @@ def test_the_settings_name_a_phone_whose_server_is_away(home: Path) -> None:
         host.say(asks(7))
         log = home / "desk.log"
         until(lambda: "cannot be reached" in log.read_text("utf-8"), "a line in the log")
-        until(lambda: "cannot read the pressed buttons now" in desk.page("/settings"), "a sentence")
+        until(lambda: "cannot read the pressed buttons now" in desk.page("/notices"), "a sentence")
         record = json.loads((home / "phones.json").read_text("utf-8"))[DEVICE]
         assert not any(
             record[name] in log.read_text("utf-8") for name in ("topic", "replies", "key")

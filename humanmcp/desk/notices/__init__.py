@@ -1,1 +1,0 @@
-"""Notices for people who are elsewhere."""
