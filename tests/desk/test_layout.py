@@ -27,6 +27,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.undecoded import BEGINNING, MOST_VALUES
 from humanmcp.protocol.repair.reading import json_doubts
 from tests.support.desk_process import Desking
+from tests.support.routes import TEMPLATES
 from tests.support.waiting import until
 
 
@@ -213,3 +214,19 @@ def test_a_page_forgets_an_answered_exchange(desking: Desking) -> None:
         assert "Delete permanently" in desking.page(f"/m/{name}/1")
         assert desking.submit(f"/m/{name}/1", act="forget").status == 303
         assert desking.ask("GET", f"/m/{name}/1", headers=desking.bearer).status == 404
+
+
+def test_no_template_takes_an_id_of_the_frame() -> None:
+    """Scripts find `words`, `said` and others by their id: the first one of the page is theirs."""
+    (base,) = (one for one in TEMPLATES if one.name == "base.html")
+    bare = re.sub(r"{% block body %}.*?{% endblock %}", "", base.read_text("utf-8"), flags=re.S)
+    ids = set(re.findall(r'\sid="([\w-]+)"', bare))
+    assert {"words", "said", "live", "menu", "choices"} <= ids
+    taken = [
+        (one.name, found)
+        for one in TEMPLATES
+        if one != base
+        for found in re.findall(r'\sid="([\w-]+)"', one.read_text("utf-8"))
+        if found in ids
+    ]
+    assert taken == []
