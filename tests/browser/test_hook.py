@@ -1,5 +1,6 @@
 """A prompt that an agent hands to `humanmcp hook`, in the page."""
 
+import json
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -42,6 +43,24 @@ def asks(home: Path) -> Iterator[Callable[[object], subprocess.Popen[bytes]]]:
             return stack.enter_context(Agent(home).asks(sent))
 
         yield one
+
+
+def test_the_keys_act_where_the_agents_own_words_are_shown(
+    home: Path, desk: Desking, window: Callable[..., Window], tmp_path: Path
+) -> None:
+    """They are folded, and no part of what the scripts read."""
+    message = {"role": "assistant", "content": [{"type": "text", "text": "I clean up."}]}
+    transcript = tmp_path / "6b8d.jsonl"
+    transcript.write_text(json.dumps({"type": "assistant", "message": message}) + "\n", "utf-8")
+    sent = {**CLAUDE, "transcript_path": str(transcript)}
+    with Agent(home).asks(sent, "--host", "claude-code") as hook:
+        page = window().page
+        page.get_by_text("own words").click()
+        expect(page.get_by_text("I clean up.")).to_be_visible()
+        page.locator("#approval").focus()
+        until_keys_act(page)
+        page.keyboard.press("d")
+        assert behavior(said(hook)) == "deny"
 
 
 def test_a_prompt_of_an_agent_is_decided_or_handed_back_with_one_key(

@@ -340,10 +340,27 @@ def test_the_projector_follows(desk: Desking, host: Serving, window: Windows) ->
     expect(page.locator(".meaning pre")).to_contain_text("Nagoya")
 
 
+def test_a_row_begins_with_the_tool_and_letters_come_with_a_second_session(
+    home: Path, desk: Desking, host: Serving, window: Windows
+) -> None:
+    """What a person looks for comes before the words of the protocol."""
+    begin(host, desk)
+    host.say(call("7", city="Osaka"))
+    page = window().page
+    words = page.locator("#recent .word").first
+    expect(words).to_have_text(re.compile(r"^[^:]*: get_forecast\s+city: "))
+    letters = page.locator(".badge:visible")
+    expect(letters).to_have_count(0)
+    with Serving(home, "--by-hand") as other:
+        other.say(INITIALIZE)
+        expect(page.locator("#rows .row .badge:visible")).to_have_count(2)
+        expect(page.locator("article.message .from .badge:visible")).to_have_count(1)
+
+
 def test_nothing_comes_from_elsewhere_and_little_comes_at_all(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """No foreign request, every file there, less than 188 kB for a message.
+    """No foreign request, every file there, less than 190 kB for a message.
 
     The JSON editor is loaded when its view is opened, and what it offers when one writes in it.
     """
@@ -365,7 +382,7 @@ def test_nothing_comes_from_elsewhere_and_little_comes_at_all(
     assert shown.foreign == fresh.foreign == []
     assert failed == []
     written = weight(loaded, desk.page(f"/m/{name}/2"))
-    assert opened <= written < 189_000
+    assert opened <= written < 190_500
 
 
 def weight(loaded: set[str], html: str) -> int:

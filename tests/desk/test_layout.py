@@ -219,7 +219,7 @@ def test_a_page_forgets_an_answered_exchange(desking: Desking) -> None:
 def test_no_template_takes_an_id_of_the_frame() -> None:
     """Scripts find `words`, `said` and others by their id: the first one of the page is theirs."""
     (base,) = (one for one in TEMPLATES if one.name == "base.html")
-    bare = re.sub(r"{% block body %}.*?{% endblock %}", "", base.read_text("utf-8"), flags=re.S)
+    bare = re.sub(r"(?s){% block body %}.*?{% endblock %}", "", base.read_text("utf-8"))
     ids = set(re.findall(r'\sid="([\w-]+)"', bare))
     assert {"words", "said", "live", "menu", "choices"} <= ids
     taken = [
