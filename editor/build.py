@@ -30,7 +30,7 @@ _VENDOR: Final = _HERE.parent / "web" / "static" / "vendor"
 _INSTALL: Final = ("ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
 # The scripts of the page, and its service worker: a browser gives each other things to use.
 _PROJECTS: Final = ("tsconfig.json", "tsconfig.worker.json")
-_SOURCES: Final = ("editor.js", "offering.js", "package.json", "package-lock.json")
+_SOURCES: Final = (*sorted(_HERE.glob("*.js")), *sorted(_HERE.glob("package*.json")))
 
 
 class CannotBuildError(Exception):
@@ -48,7 +48,7 @@ def is_made() -> bool:
 
 def _digest() -> str:
     """Fingerprint what the bundle is made from."""
-    return hashlib.sha256(b"".join((_HERE / name).read_bytes() for name in _SOURCES)).hexdigest()
+    return hashlib.sha256(b"".join(one.read_bytes() for one in _SOURCES)).hexdigest()
 
 
 class Npm(NamedTuple):

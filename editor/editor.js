@@ -7,6 +7,7 @@ import { copyLineDown, copyLineUp, deleteLine, indentWithTab, moveLineDown, move
 import { bracketMatching, indentOnInput, indentService } from "@codemirror/language";
 import { Annotation, Compartment, EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, drawSelection, EditorView, gutter, GutterMarker, highlightActiveLine, hoverTooltip, keymap, lineNumbers, MatchDecorator, ViewPlugin } from "@codemirror/view";
+import { finding, seek } from "./find.js";
 
 const fromOutside = Annotation.define();
 
@@ -169,7 +170,7 @@ const overSelection = EditorView.domEventHandlers({
 });
 
 export class CodeEditor {
-  constructor(place, { text, label, onChange, onMove, schema }) {
+  constructor(place, { text, label, phrases, onChange, onMove, schema }) {
     this.writable = new Compartment();
     const offers = new Compartment();
     const root = place.attachShadow({ mode: "open" });
@@ -189,12 +190,13 @@ export class CodeEditor {
       EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
       // Keys that belong to the page: Ctrl+Enter sends, and Ctrl+Z undoes in every view what was
       // written in any of them. Esc, then Tab leaves the editor.
+      finding,
       keymap.of([
         { key: "Mod-Enter", run: () => false },
         ...standardKeymap, ...lineKeys, indentWithTab,
       ]),
       this.writable.of([]),
-      EditorState.phrases.of({ Completions: label }),
+      EditorState.phrases.of({ Completions: label, ...phrases }),
       offers.of([]),
     ];
     this.view = new EditorView({ doc: text, extensions, parent: inside, root });
@@ -228,6 +230,10 @@ export class CodeEditor {
 
   focus() {
     this.view.focus();
+  }
+
+  seek() {
+    seek(this.view);
   }
 
   setReadOnly(on) {

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.seats import Opened, Windows, begin, call, open_menu, until_keys_act
+from tests.browser.test_answering import EDITOR, read_json, write_json
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 CHECKED_KIND: Final = "[name=kind]:checked"
 WALKED: Final = (
-    *("Ctrl Enter", "Ctrl S", "Ctrl Z", "Esc", "J K", "Enter", "1\u20139"),
+    *("Ctrl Enter", "Ctrl S", "Ctrl Z", "Ctrl F", "Esc", "J K", "Enter", "1\u20139"),
     # A D C L O: test_approving.py; A C I X: test_tap.py; S, with many sessions:
     # test_staying_clear.py; N R P: test_looking_back.py
     *("R", "T", "F", "E", "B", "A D C L O", "A C I X", "S", "N R P", "/", "M", "?"),
@@ -50,6 +51,37 @@ def test_every_key_of_the_list_is_walked_here(opened: Opened) -> None:
     page.locator("header .menu").click()
     page.locator("#show-keys").click()
     expect(page.locator("dialog[open] dt")).to_have_count(len(WALKED))
+
+
+@pytest.mark.skipif(not EDITOR.exists(), reason="the JSON editor was not built")
+def test_the_editor_finds_a_text_and_what_is_typed_there_is_no_answer(opened: Opened) -> None:
+    """Ctrl+F, Enter and Shift+Enter go round; the count, the undo and the focus are its own."""
+    page = opened(call("1", city="Tokyo"))
+    text = (
+        '{"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "a.b A.B"}]}}'
+    )
+    page.locator("#tab-json").click()
+    write_json(page, text)
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Control+f")
+    page.keyboard.type("a.b")  # at once, and no pattern: the point is a point
+    count = page.locator(".finder [role=status]")
+    expect(count).to_have_text("1 / 2")
+    for key, told in (("Enter", "2 / 2"), ("Enter", "1 / 2"), ("Shift+Enter", "2 / 2")):
+        page.keyboard.press(key)
+        expect(count).to_have_text(told)
+    page.keyboard.press("Control+z")
+    assert page.get_by_role("textbox", name="Find").input_value() != "a.b"
+    for wanted, told in (("nowhere", "0 / 0"), ("A.B", "1 / 2")):
+        page.keyboard.press("Control+a")
+        page.keyboard.type(wanted)
+        expect(count).to_have_text(told)
+    page.keyboard.press("Escape")
+    expect(count).to_be_hidden()
+    page.keyboard.press("Delete")  # the place that was found is selected
+    assert read_json(page) == text.replace("a.b", "")
+    page.locator("#seek").click()
+    expect(page.get_by_role("textbox", name="Find")).to_be_focused()
 
 
 def test_the_keys_that_write_save_and_replace_do_what_their_lines_say(

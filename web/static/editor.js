@@ -91,7 +91,8 @@ export function loadEditor(area, acts, taken) {
     const place = make("div", { class: "editor" });
     area.before(place);
     const label = area.ariaLabel ?? area.labels[0]?.innerText.trim();
-    const editor = new made.CodeEditor(place, { text, label, ...acts });
+    const phrases = Object.fromEntries(["find", "find.before", "find.after", "find.close"].map((code) => [code, say(code)]));
+    const editor = new made.CodeEditor(place, { text, label, phrases, ...acts });
     area.hidden = true;
     if (focused) editor.select({ from, to });
     taken?.(editor, place);

@@ -26,8 +26,9 @@ export class Toolbar {
   }
 
   listen() {
-    const { draft, starting, sender } = this.composer;
+    const { draft, starting, sender, views } = this.composer;
     const acts = {
+      seek: () => views.json.editor.seek?.(),
       reuse: () => starting.reuse(),
       template: () => starting.toTemplate(),
       tidy: () => draft.write(layOut(draft.text), "fix"),

@@ -67,4 +67,5 @@ interface AnyEditor {
   setReadOnly(on: boolean): void;
   mark(marks: Mark[]): void;
   select(span: Span): void;
+  seek?(): void;
 }
