@@ -49,7 +49,6 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "sessions": {
         "replay": "humanmcp.server.replay_command",
         "export": "humanmcp.export.command",
-        "diff": "humanmcp.export.diff",
         "verify": "humanmcp.export.verify",
         "forget": "humanmcp.terminal.forget",
         "hosts": "humanmcp.export.hosts",

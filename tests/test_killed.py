@@ -81,9 +81,6 @@ DEEDS: Final = {
         ("export", "a.log", "--format", "html", "-o", "a.html"),
         {"a.log": LOG, "a.html": OLD_EXPORT},
     ),
-    "export, a server": Deed(
-        ("export", "a.log", "--format", "server", "-o", "a.py"), {"a.log": LOG, "a.py": OLD_EXPORT}
-    ),
     "book, from a recording": Deed(("book", "--from", "a.log", "-o", "b.toml"), {"a.log": LOG}),
     "save a rule": Deed(("save a rule", "book.toml"), {"book.toml": BOOK}),
     "save a rule, a new book": Deed(("save a rule", "book.toml"), {}),

@@ -14,7 +14,7 @@ from humanmcp.answering import alone, forms, summary
 from humanmcp.common import jsonc
 from humanmcp.desk import rendering
 from humanmcp.desk.history import folding, rows, search
-from humanmcp.export import command, diff, recording
+from humanmcp.export import command, recording
 from humanmcp.protocol.answer_book.placeholders import fill_text
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.autofix import autofix, suggestion
@@ -27,19 +27,13 @@ from humanmcp.protocol.tables.schemas import Field
 from humanmcp.protocol.validation import check, held
 from humanmcp.protocol.validation.captures import CapturedLine, read_capture
 from tests.support.hostile_shapes import AROUND, UNITS, Hostile, steepness
+from tests.support.recordings import said_by_both
 from tests.support.verdicts import asked
 
 Reader = Callable[[str], object]
 
 CALL: Final = asked("tools/call", {"name": "t"})
 AT: Final = "2026-11-20T18:49:00.123Z"
-
-
-def _recorded(text: str) -> recording.Recording:
-    """Make a recording with the text as a line of each side."""
-    line = jsonrpc.encoded(text)
-    frames = (Frame(1, AT, Direction.IN, line), Frame(2, AT, Direction.OUT, line))
-    return recording.Recording("20261120T184900Z-4f2a", frames)
 
 
 def _server(text: str) -> None:
@@ -129,17 +123,12 @@ def _on_page(text: str) -> None:
 
 
 def _exported(text: str) -> None:
-    redacted, _names = command.redacted(_recorded(text))
+    redacted, _names = command.redacted(said_by_both(text))
     for form in command.FORMATS.values():
         command.written(form, redacted, OPTIONS)
 
 
 OPTIONS: Final = recording.ExportOptions()
-
-
-def _compared(text: str) -> None:
-    before, now = (recording.build_conversation(_recorded(each)) for each in (text, f"{text}a"))
-    list(diff.differences(before, now))
 
 
 def _commented(text: str) -> None:
@@ -166,7 +155,6 @@ READERS: Final[Mapping[str, Reader]] = {
     "the history": _in_history,
     "the page": _on_page,
     "an export": _exported,
-    "diff": _compared,
     "a settings file": _commented,
     "a file of messages": read_capture,
     "another kind of file": recording.what_else,

@@ -8,12 +8,14 @@ from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from humanmcp import extensions
 from humanmcp.common.person_files import write_whole
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, to_stderr
 from humanmcp.export.recording import LAST, ExportOptions, find_recording, with_notes
+from humanmcp.extensions import Format
 from humanmcp.inbox.form_drafts import FormDrafts
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped, trouble
@@ -22,39 +24,26 @@ from humanmcp.protocol.validation.redaction import redact_recording
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.export.recording import Recording
 
 
-class ExportFormat(NamedTuple):
-    """A format: the function of this package that writes it, and the ending of its file."""
-
-    writer: str
-    ending: str
-    is_program: bool = False
-    """It can ask for each redacted value by its name."""
-    is_json: bool = False
-    """What a terminal must not see becomes an escape of JSON."""
-
-
-FORMATS: Final = MappingProxyType(
-    {
-        "html": ExportFormat("readable.write_html", "html"),
-        "mermaid": ExportFormat("readable.write_mermaid", "mmd"),
-        "markdown": ExportFormat("readable.write_markdown", "md"),
-        "server": ExportFormat("runnable.write_server", "py", is_program=True),
-        "script": ExportFormat("runnable.write_script", "py", is_program=True),
-        "pytest": ExportFormat("runnable.write_test", "test.py", is_program=True),
-        "jsonl": ExportFormat("readable.write_transcript", "jsonl", is_json=True),
-        "har": ExportFormat("har.write", "har", is_json=True),
-        "decisions": ExportFormat("readable.write_decisions", "jsonl", is_json=True),
-        "log": ExportFormat("readable.write_log", "log"),
-        "pretty": ExportFormat("readable.write_laid_out", "txt"),
-    }
-)
-"""Every format, in the order of the page; its label is `export.` and its name in `page.toml`."""
+_READABLE: Final = "humanmcp.export.readable"
+_OURS: Final = {
+    "html": Format(f"{_READABLE}:write_html", "html"),
+    "mermaid": Format(f"{_READABLE}:write_mermaid", "mmd"),
+    "markdown": Format(f"{_READABLE}:write_markdown", "md"),
+    "jsonl": Format(f"{_READABLE}:write_transcript", "jsonl", is_json=True),
+    "har": Format("humanmcp.export.har:write", "har", is_json=True),
+    "decisions": Format(f"{_READABLE}:write_decisions", "jsonl", is_json=True),
+    "log": Format(f"{_READABLE}:write_log", "log"),
+    "pretty": Format(f"{_READABLE}:write_laid_out", "txt"),
+}
+FORMATS: Final[Mapping[str, Format]] = MappingProxyType({**_OURS, **extensions.formats(), **_OURS})
+"""Every format, in the order of the page. No extension replaces one of ours."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -101,9 +90,9 @@ def redacted(recording: Recording) -> tuple[Recording, tuple[str, ...]]:
     return replace(recording, frames=found.frames), found.names
 
 
-def written(form: ExportFormat, recording: Recording, options: ExportOptions) -> str:
-    module, _, function = form.writer.partition(".")
-    write = getattr(importlib.import_module(f"humanmcp.export.{module}"), function)
+def written(form: Format, recording: Recording, options: ExportOptions) -> str:
+    module, _, function = form.writer.partition(":")
+    write = getattr(importlib.import_module(module), function)
     text: str = write(recording, options)
     return text
 
@@ -115,14 +104,14 @@ def exported(form: str, recording: Recording, keeps_secrets: bool) -> str:  # no
     return written(FORMATS[form], recording, ExportOptions())
 
 
-def _shown(text: str, form: ExportFormat) -> str:
+def _shown(text: str, form: Format) -> str:
     """Make control characters visible if stdout is a terminal."""
     if not is_terminal():
         return text
     return visible_json(text) if form.is_json else visible(text)
 
 
-def _redaction_note(form: ExportFormat, names: tuple[str, ...]) -> str:
+def _redaction_note(form: Format, names: tuple[str, ...]) -> str:
     """Say how many values were redacted, and which of them a program asks for."""
     if not form.is_program:
         return say("export", "redacted", count=len(names))

@@ -53,6 +53,22 @@ class Link(NamedTuple):
     code: str
 
 
+class Format(NamedTuple):
+    """A format of `humanmcp export`: the function that writes it, and the ending of its file.
+
+    The function takes a recording and options (`export/recording.py`). The sentences `export.NAME`
+    and `export.NAME.for` of `section` say on the page what it is.
+    """
+
+    writer: str
+    ending: str
+    section: str = "desk"
+    is_program: bool = False
+    """It can ask for each redacted value by its name."""
+    is_json: bool = False
+    """What a terminal must not see becomes an escape of JSON."""
+
+
 class Extension(NamedTuple):
     """What an extension brings. A module is named by its full name, a class as `module:Class`."""
 
@@ -85,6 +101,8 @@ class Extension(NamedTuple):
     function that takes the other words, and raises an `OrderError` if they say nothing."""
     books: Mapping[str, str] = _NONE
     """Answer books for `--book NAME`: the file in the package, by the name."""
+    formats: Mapping[str, Format] = _NONE
+    """More formats of an export, by name."""
 
 
 class Installed(NamedTuple):
@@ -181,6 +199,11 @@ def book(name: str) -> Path | None:
     """Return the file of an answer book that an extension brings under a name."""
     found = (one.folder / one.brings.books[name] for one in installed() if name in one.brings.books)
     return next(found, None)
+
+
+def formats() -> Mapping[str, Format]:
+    """Return the formats of all extensions, by name."""
+    return {name: form for one in installed() for name, form in one.brings.formats.items()}
 
 
 def recorder() -> str:

@@ -43,7 +43,7 @@ def test_the_help_of_every_command_speaks_the_language_that_is_asked_for(
 @pytest.mark.parametrize(
     ("words", "english", "japanese"),
     [
-        (["diff"], "Missing argument: BEFORE.", "引数がありません: BEFORE。"),
+        (["verify"], "Missing argument: FILE.", "引数がありません: FILE。"),
         (
             ["inbox", "--sideways"],
             "Unknown argument: --sideways.",
@@ -140,15 +140,15 @@ def test_the_language_of_the_settings_counts_where_no_flag_is_given(
     file = tmp_path / "settings.toml"
     file.write_text('lang = "ja"\n', encoding="utf-8")
     for words, said in (
-        (["diff"], "引数がありません"),
-        (["diff", "--lang", "en"], "Missing argument"),
+        (["verify"], "引数がありません"),
+        (["verify", "--lang", "en"], "Missing argument"),
     ):
         with pytest.raises(SystemExit):
             main(words)
         assert said in capsys.readouterr().err
     monkeypatch.setenv("HUMANMCP_LANG", "en")
     with pytest.raises(SystemExit):
-        main(["diff"])
+        main(["verify"])
     assert "Missing argument" in capsys.readouterr().err
     file.write_text("lang = \n", encoding="utf-8")
     assert main(["inbox", "--lang", "ja"]) == 2

@@ -18,7 +18,7 @@ from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.validation.captures import read_capture
-from tests.export.recordings import SEED, WEATHER, recording, write
+from tests.support.recordings import SEED, WEATHER, recording, write
 
 MANNER = ExportOptions(zone=UTC)
 IN, OUT = Direction.IN, Direction.OUT

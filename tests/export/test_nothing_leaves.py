@@ -15,14 +15,13 @@ import pytest
 from humanmcp.cli import main
 from humanmcp.export.command import FORMATS
 from humanmcp.export.recording import Recording
-from humanmcp.extensions.classroom.room import results
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.protocol.conversation.transcript import COMMAND, Direction, Frame
 from humanmcp.protocol.json.removed import names_in
 from humanmcp.protocol.validation.redaction import Redaction
 from humanmcp.server.recording import Addition
 from humanmcp.server.serve import Stderr
-from tests.export.recordings import HANDSHAKE, answer, ask, recording, text, write
+from tests.support.recordings import HANDSHAKE, answer, ask, recording, text, write
 from tests.support.secrets import CANARY, HIDDEN
 
 SECRETS: Final = sorted({secret for _, _, secret in HIDDEN})
@@ -79,6 +78,8 @@ def by_diff(folder: Path, capture: pytest.CaptureFixture[str]) -> str:
 
 
 def by_room(_folder: Path, _capture: pytest.CaptureFixture[str]) -> str:
+    from humanmcp.extensions.classroom.room import results  # noqa: PLC0415 - it may be taken out
+
     final = {f"1 {number}": json.dumps(value) for number, (_, value, _) in enumerate(HIDDEN)}
     return results._page(FRAMES, SessionFacts("s", ""), final)
 
@@ -111,7 +112,18 @@ WAYS: Final = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+OF_EXTENSIONS: Final = {"diff": "testing", "the archive of a room": "classroom"}
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param(way, marks=pytest.mark.extension(OF_EXTENSIONS[way]))
+        if way in OF_EXTENSIONS
+        else way
+        for way in WAYS
+    ],
+)
 def test_no_secret_leaves(way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In no spelling of the format; and something is there."""
     write(tmp_path / "transcript.jsonl", Recording("s", FRAMES))

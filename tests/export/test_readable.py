@@ -43,7 +43,7 @@ from humanmcp.protocol.http.client import (
 from humanmcp.protocol.http.http_headers import HIDDEN
 from humanmcp.protocol.http.outbound import ServerSentEvent
 from humanmcp.protocol.json import jsonrpc
-from tests.export.recordings import HANDSHAKE, WEATHER, answer, ask, call, frame, recording, text
+from tests.support.recordings import HANDSHAKE, WEATHER, answer, ask, call, frame, recording, text
 from tests.support.speaking import said_in
 
 MANNER = ExportOptions(zone=UTC)

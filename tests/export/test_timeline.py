@@ -19,7 +19,7 @@ from humanmcp.protocol.conversation.transcript import (
     Direction,
     Frame,
 )
-from tests.export.recordings import answer, ask, call, frame, text
+from tests.support.recordings import answer, ask, call, frame, text
 
 IN, OUT, NOTE = Direction.IN, Direction.OUT, Direction.NOTE
 START = seconds_of(frame(0, IN, "").at)

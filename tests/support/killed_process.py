@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from humanmcp import book, cli, extensions  # noqa: F401 - imported once for every run
 from humanmcp.desk.book import rules, saved_answers
-from humanmcp.export import command, readable, runnable  # noqa: F401 - imported once for every run
+from humanmcp.export import command, readable  # noqa: F401 - imported once for every run
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.setup import config  # noqa: F401 - imported once for every run
 from humanmcp.terminal import forget  # noqa: F401 - imported once for every run

@@ -97,7 +97,7 @@ def two_sessions(room: Room) -> Room:
     [
         (("export", "b"), 0, ANSWER),
         (("export", "B"), 0, ANSWER),
-        (("diff", "a", "b"), 1, "tools/call"),
+        pytest.param(("diff", "a", "b"), 1, "tools/call", marks=pytest.mark.extension("testing")),
         (("check", "b"), 0, "2 messages checked"),
         (("verify", "b"), 1, "The file has no record."),
         (("check", "a", "b"), 0, "a:1:1: warning request-never-answered"),

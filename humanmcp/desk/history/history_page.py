@@ -375,7 +375,7 @@ def export(request: Request, name: str, form: str = "", secrets: str = "") -> Re
     desk = desk_of(request)
     view = desk.board.session(name)
     if form not in FORMATS:
-        return page(request, "history/export.html", view=view, formats=tuple(FORMATS))
+        return page(request, "history/export.html", view=view, formats=FORMATS)
     frames = tuple(apart.while_wanted(desk.inbox.frames(name)))
     recording = with_notes(Recording(name, frames, view.facts), desk.drafts.notes(name))
     size = sum(len(one.raw) for one in frames)

@@ -130,6 +130,18 @@ class Frame(NamedTuple):
         return self.raw.decode("utf-8", "replace")
 
 
+def recorded_command(frames: Iterable[Frame]) -> tuple[str, ...]:
+    """Return the command of the real server, if a tap has recorded it, else ()."""
+    for frame in frames:
+        if frame.direction is Direction.NOTE and frame.note == COMMAND:
+            try:
+                words = json.loads(frame.raw)
+            except ValueError:
+                continue
+            return tuple(str(word) for word in words) if isinstance(words, list) else ()
+    return ()
+
+
 def to_json(frame: Frame) -> str:
     """Write a frame as one line of JSON, without a line feed; `from_json` reads it."""
     # Member by member: each message waits for this, and `json.dumps` takes three times as long.

@@ -13,10 +13,9 @@ from typing import Final
 
 import pytest
 
-from humanmcp.export.runnable import recorded_command
 from humanmcp.inbox.contract import Life, Role
 from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import Direction, recorded_command
 from tests.extensions.tap.tap_process import COMMAND, Tapped, python, server
 from tests.support.person import Person
 from tests.support.waiting import PATIENCE, until

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.export.runnable import recorded_command
 from humanmcp.protocol.conversation.transcript import (
     COMMAND,
     Direction,
     Frame,
     Perspective,
     from_json,
+    recorded_command,
     to_json,
 )
 from humanmcp.protocol.validation.captures import (

@@ -9,7 +9,7 @@ import pytest
 from humanmcp.protocol.json.removed import mark_of, names_in
 from humanmcp.protocol.validation.redaction import Redaction, redact_recording, without_secrets
 from humanmcp.protocol.validation.secret_shapes import shapes, to_try
-from tests.export.recordings import SEED, WEATHER, answer, ask, recording, text
+from tests.support.recordings import SEED, WEATHER, answer, ask, recording, text
 from tests.support.secrets import HIDDEN, KEPT
 
 KEY = "sk-" + "a1B2" * 6

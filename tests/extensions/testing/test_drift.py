@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.export.drift import Ignored, Tier, tier_of
+from humanmcp.extensions.testing.drift import Ignored, Tier, tier_of
 from humanmcp.protocol.json.removed import mark_of
 
 

@@ -20,9 +20,9 @@ from humanmcp.common.person_files import write_whole
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.export.command import redacted
-from humanmcp.export.drift import Ignored, Tier, tier_of
 from humanmcp.export.recording import ANSWERING, LAST, build_conversation, find_recording
-from humanmcp.export.rerun import rerun
+from humanmcp.extensions.testing.drift import Ignored, Tier, tier_of
+from humanmcp.extensions.testing.rerun import rerun
 from humanmcp.http.server_address import is_address
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, stopped, trouble

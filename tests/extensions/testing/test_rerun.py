@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.pytest import MockServer, humanmcp_server
-from tests.export.recordings import HANDSHAKE, answer, ask, recording, text, write
+from tests.support.recordings import HANDSHAKE, answer, ask, recording, text, write
 
 __all__ = ["humanmcp_server"]
 

@@ -6,7 +6,6 @@ import os
 import runpy
 import shlex
 import socket
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +16,8 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
 from humanmcp.cli import main
-from humanmcp.export.command import FORMATS
 from humanmcp.export.recording import ExportOptions, Recording
-from humanmcp.export.runnable import identifier, write_server, write_test
+from humanmcp.extensions.testing.runnable import identifier, write_server, write_test
 from humanmcp.protocol.conversation.transcript import (
     CHANGED,
     COMMAND,
@@ -30,7 +28,8 @@ from humanmcp.protocol.conversation.transcript import (
     Frame,
 )
 from humanmcp.protocol.validation.redaction import redact_recording
-from tests.export.recordings import (
+from tests.support.ports import own_port
+from tests.support.recordings import (
     HANDSHAKE,
     SEED,
     TOOL,
@@ -43,7 +42,6 @@ from tests.export.recordings import (
     text,
     write,
 )
-from tests.support.ports import own_port
 from tests.support.waiting import PATIENCE, until
 
 
@@ -568,37 +566,6 @@ def test_an_exported_server_says_again_what_it_said_of_its_own(tmp_path: Path) -
 RICH_CALL = ask(9, "tools/call", name="second", arguments={}, _meta={"progressToken": "mine"})
 
 
-def test_every_format_can_be_had_from_the_command(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """`humanmcp export`: to stdout or a file, with secrets taken out unless told otherwise."""
-    secret = write(
-        tmp_path / "transcript.jsonl",
-        recording(
-            *HANDSHAKE, ask(1, "tools/call", name="login", arguments={"password": "hunter2"})
-        ),
-    )
-
-    def export(*words: str) -> str:
-        assert main(["export", str(secret), "--home", str(tmp_path), *words]) == 0
-        out, err = capfd.readouterr()
-        errors.append(err)
-        return out
-
-    errors: list[str] = []
-    for name in FORMATS:
-        assert "hunter2" not in export("--format", name)
-    assert "hunter2" not in export("--format", "jsonl", "--redact")
-    assert errors[-1].startswith("humanmcp removed 1 value")
-    export("--format", "jsonl", "--no-redact")
-    assert errors[-1] == ""
-    assert "hunter2" in export("--format", "log", "--no-redact")
-    output = tmp_path / "out.html"
-    assert export("--format", "html", "-o", str(output)) == ""
-    assert output.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert f"Written: {output}" in errors[-1]  # nobody has to look whether it was written
-
-
 def test_the_seeds_session_can_be_run() -> None:
     """The demo-app of the capture, as a server whose shell tool executes nothing."""
     from humanmcp.export.recording import find_recording  # noqa: PLC0415 - one test needs it
@@ -606,26 +573,3 @@ def test_the_seeds_session_can_be_run() -> None:
     told = write_server(find_recording(str(SEED / "demo-app.log"), SEED), ExportOptions())
     assert "async def exec_shell_command(" in told
     compile(told, "server.py", "exec")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="there are no modes")
-def test_a_new_export_can_be_read_by_whom_the_umask_lets_and_a_device_is_written_into(
-    tmp_path: Path,
-) -> None:
-    """An export is made to be passed on; `-o /dev/stdout` goes on into a pipe."""
-    log = tmp_path / "a.log"
-    log.write_text('[2026-11-20 10:00:00.000] IN: {"jsonrpc":"2.0","id":1,"method":"ping"}\n')
-    output = tmp_path / "a.txt"
-    before = os.umask(0o027)
-    try:
-        assert main(["export", str(log), "-o", str(output)]) == 0
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(output.stat().st_mode) == 0o640
-    for device in ("/dev/stdout", "-"):
-        command = [sys.executable, "-m", "humanmcp", "export", str(log), "-o", device]
-        ran = subprocess.run(
-            command, capture_output=True, timeout=PATIENCE, check=True, cwd=tmp_path
-        )
-        assert ran.stdout == output.read_bytes()
-    assert not (tmp_path / "-").exists()

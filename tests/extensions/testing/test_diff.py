@@ -5,11 +5,11 @@ from typing import Final
 
 import pytest
 
-from humanmcp.export.diff import MessageChange, differences
 from humanmcp.export.recording import Recording, build_conversation
+from humanmcp.extensions.testing.diff import MessageChange, differences
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.validation.redaction import redact_recording
-from tests.export.recordings import HANDSHAKE, answer, ask, call, recording, text, write
+from tests.support.recordings import HANDSHAKE, answer, ask, call, recording, text, write
 from tests.support.serve_process import HUMANMCP, run_command
 
 BEFORE = recording(

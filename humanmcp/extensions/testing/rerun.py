@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.common.timestamps import now
 from humanmcp.export.recording import Recording, build_conversation
-from humanmcp.export.runnable import client_answers, sent_and_answered
+from humanmcp.extensions.testing.runnable import client_answers, sent_and_answered
 from humanmcp.http.server_address import ServerAddress, is_address
 from humanmcp.http.transport import HttpTransport
 from humanmcp.locales.stop import stopped

@@ -7,7 +7,6 @@ become literals; nothing of them is ever code.
 
 from __future__ import annotations
 
-import json
 import keyword
 import math
 import pprint
@@ -19,16 +18,15 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering.summary import LineKind
 from humanmcp.export.recording import build_conversation
 from humanmcp.protocol.answer_book.replay import Recorded, RecordedMessage, recorded
-from humanmcp.protocol.conversation.transcript import COMMAND, Direction
+from humanmcp.protocol.conversation.transcript import Direction, recorded_command
 from humanmcp.protocol.json.removed import mark_of, names_in
 from humanmcp.protocol.json.tree import follow, mapped, objects_at, text_at, well_formed
 from humanmcp.protocol.tables import methods, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from humanmcp.export.recording import Call, ExportOptions, RecordedConversation, Recording
-    from humanmcp.protocol.conversation.transcript import Frame
 
 
 WIDTH: Final = 96
@@ -36,7 +34,7 @@ WIDTH: Final = 96
 
 def program_parts(name: str, session: str) -> list[str]:
     """Return the parts of a program; recorded values go between them."""
-    file = resources.files("humanmcp.export").joinpath("programs", f"{name}.py.txt")
+    file = resources.files("humanmcp.extensions.testing").joinpath("programs", f"{name}.py.txt")
     first, *others = re.split(r"\n#: .*\n", file.read_text("utf-8").removesuffix("\n"))
     return [first.replace("{session}", comment(session)), *others]
 
@@ -354,15 +352,3 @@ def client_answers(conversation: RecordedConversation) -> dict[str, list[Any]]:
         ):
             answers.setdefault(call.asked.method, []).append(call.answer.message.body)
     return answers
-
-
-def recorded_command(frames: Iterable[Frame]) -> tuple[str, ...]:
-    """Return the command of the real server, if a tap has recorded it, else ()."""
-    for frame in frames:
-        if frame.direction is Direction.NOTE and frame.note == COMMAND:
-            try:
-                words = json.loads(frame.raw)
-            except ValueError:
-                continue
-            return tuple(str(word) for word in words) if isinstance(words, list) else ()
-    return ()

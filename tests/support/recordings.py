@@ -6,8 +6,10 @@ from typing import Any, Final
 
 from humanmcp.export.recording import Recording
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
+from humanmcp.protocol.json.jsonrpc import encoded
 
 SEED: Final = Path(__file__).parent / "seed"
+AT: Final = "2026-11-20T18:49:00.123Z"
 
 
 def frame(seq: int, direction: Direction, message: Any, **more: Any) -> Frame:  # noqa: ANN401 - any JSON value; any field
@@ -97,3 +99,10 @@ def write(path: Path, recorded: Recording) -> Path:
     """Write a transcript."""
     path.write_text("".join(to_json(one) + "\n" for one in recorded.frames), encoding="utf-8")
     return path
+
+
+def said_by_both(text: str) -> Recording:
+    """Make a recording with the text as a line of each side."""
+    line = encoded(text)
+    frames = (Frame(1, AT, Direction.IN, line), Frame(2, AT, Direction.OUT, line))
+    return Recording("20261120T184900Z-4f2a", frames)

@@ -1,0 +1,17 @@
+"""A recording as a test: as a program, and compared with another session or a real server."""
+
+from typing import Final
+
+from humanmcp.extensions import Extension, Format
+
+_HERE: Final = "humanmcp.extensions.testing"
+_SECTION: Final = "testing"
+
+EXTENSION: Final = Extension(
+    commands={"sessions": {"diff": f"{_HERE}.diff"}},
+    formats={
+        "server": Format(f"{_HERE}.runnable:write_server", "py", _SECTION, is_program=True),
+        "script": Format(f"{_HERE}.runnable:write_script", "py", _SECTION, is_program=True),
+        "pytest": Format(f"{_HERE}.runnable:write_test", "test.py", _SECTION, is_program=True),
+    },
+)

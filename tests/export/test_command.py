@@ -1,0 +1,68 @@
+"""`humanmcp export`: to a terminal, a pipe, a file."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from humanmcp.cli import main
+from humanmcp.export.command import FORMATS
+from tests.support.recordings import HANDSHAKE, ask, recording, write
+from tests.support.waiting import PATIENCE
+
+
+def test_every_format_can_be_had_from_the_command(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`humanmcp export`: to stdout or a file, with secrets taken out unless told otherwise."""
+    secret = write(
+        tmp_path / "transcript.jsonl",
+        recording(
+            *HANDSHAKE, ask(1, "tools/call", name="login", arguments={"password": "hunter2"})
+        ),
+    )
+
+    def export(*words: str) -> str:
+        assert main(["export", str(secret), "--home", str(tmp_path), *words]) == 0
+        out, err = capfd.readouterr()
+        errors.append(err)
+        return out
+
+    errors: list[str] = []
+    for name in FORMATS:
+        assert "hunter2" not in export("--format", name)
+    assert "hunter2" not in export("--format", "jsonl", "--redact")
+    assert errors[-1].startswith("humanmcp removed 1 value")
+    export("--format", "jsonl", "--no-redact")
+    assert errors[-1] == ""
+    assert "hunter2" in export("--format", "log", "--no-redact")
+    output = tmp_path / "out.html"
+    assert export("--format", "html", "-o", str(output)) == ""
+    assert output.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert f"Written: {output}" in errors[-1]  # nobody has to look whether it was written
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no modes")
+def test_a_new_export_can_be_read_by_whom_the_umask_lets_and_a_device_is_written_into(
+    tmp_path: Path,
+) -> None:
+    """An export is made to be passed on; `-o /dev/stdout` goes on into a pipe."""
+    log = tmp_path / "a.log"
+    log.write_text('[2026-11-20 10:00:00.000] IN: {"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    output = tmp_path / "a.txt"
+    before = os.umask(0o027)
+    try:
+        assert main(["export", str(log), "-o", str(output)]) == 0
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(output.stat().st_mode) == 0o640
+    for device in ("/dev/stdout", "-"):
+        command = [sys.executable, "-m", "humanmcp", "export", str(log), "-o", device]
+        ran = subprocess.run(
+            command, capture_output=True, timeout=PATIENCE, check=True, cwd=tmp_path
+        )
+        assert ran.stdout == output.read_bytes()
+    assert not (tmp_path / "-").exists()
