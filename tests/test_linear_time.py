@@ -19,7 +19,7 @@ from humanmcp.protocol.answer_book.placeholders import fill_text
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.autofix import autofix, suggestion
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict, unreadable
-from humanmcp.protocol.http import inbound, outbound
+from humanmcp.protocol.http import events, inbound
 from humanmcp.protocol.http.http_headers import Headers, decode_value
 from humanmcp.protocol.json import encodings, jsonrpc, tree, undecoded, visible
 from humanmcp.protocol.session import McpSession
@@ -64,7 +64,7 @@ def _http(text: str) -> None:
     decode_value(value)
     named = [("authorization", value), ("accept", value), ("mcp-protocol-version", value)]
     inbound.judge_request(inbound.HttpRequest("POST", Headers.of(named), b"{}"))
-    list(outbound.EventReader(1 << 20).feed(body))
+    list(events.EventReader(1 << 20).feed(body))
 
 
 def _checked(text: str) -> None:

@@ -20,7 +20,7 @@ from humanmcp.answering.summary import message_in
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction, Perspective
-from humanmcp.protocol.http.outbound import TAKEN_BACK
+from humanmcp.protocol.http.http_faults import TAKEN_BACK
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
 from humanmcp.protocol.json.tree import object_at, objects_at, text_at
 from humanmcp.protocol.json.visible import one_line

@@ -42,7 +42,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics import autofix as fixing
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
-from humanmcp.protocol.http.outbound import TAKEN_BACK
+from humanmcp.protocol.http.http_faults import TAKEN_BACK
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.tables.faults import OF_HTTP
 from humanmcp.protocol.validation import check, faults
@@ -561,7 +561,7 @@ def not_understood(order: Order, text: str) -> str:
         case Order.DEFINITION:
             code, is_understood = "definition", definition_change(text) is not None
         case Order.HTTP:
-            from humanmcp.protocol.http.outbound import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
+            from humanmcp.protocol.http.http_faults import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
 
             code = "http fault"
             is_understood = text == TAKEN_BACK or HttpFault.read(text) is not None

@@ -21,6 +21,8 @@ from humanmcp.http.responses import OWN, HttpAnswer, HttpResponse, ResponseNotes
 from humanmcp.inbox.contract import InboxError, StoreError
 from humanmcp.locales import say
 from humanmcp.protocol.http import inbound
+from humanmcp.protocol.http.events import EVENTS, EventId
+from humanmcp.protocol.http.http_faults import INSTEAD
 from humanmcp.protocol.http.http_headers import SESSION, Headers
 from humanmcp.protocol.http.inbound import (
     NO_BATCHES,
@@ -35,7 +37,7 @@ from humanmcp.protocol.http.inbound import (
     refused_body,
     refused_to,
 )
-from humanmcp.protocol.http.outbound import EVENTS, INSTEAD, JSON, PATH, EventId
+from humanmcp.protocol.http.outbound import JSON, PATH
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables.versions import features

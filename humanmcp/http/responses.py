@@ -16,19 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from humanmcp.http.listening import DROP, WRITTEN
 from humanmcp.inbox.attendant import on_a_beat
 from humanmcp.protocol.conversation.timeouts import STATUS_WITHIN
-from humanmcp.protocol.http.outbound import (
-    COMMENT,
-    COMMENT_EVERY,
-    EVENTS,
-    INSTEAD,
-    JSON,
-    ON_STREAM,
-    EventId,
-    HttpFault,
-    event,
-    http_status_of,
-    priming,
-)
+from humanmcp.protocol.http.events import COMMENT, COMMENT_EVERY, EVENTS, EventId, event, priming
+from humanmcp.protocol.http.http_faults import INSTEAD, ON_STREAM, HttpFault
+from humanmcp.protocol.http.outbound import JSON, http_status_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message
 from humanmcp.protocol.tables.faults import Fault

@@ -32,15 +32,15 @@ from humanmcp.protocol.http.client import (
     metadata_in,
     trouble_with,
 )
-from humanmcp.protocol.http.http_headers import SESSION, Headers
-from humanmcp.protocol.http.inbound import on_one_line
-from humanmcp.protocol.http.outbound import (
+from humanmcp.protocol.http.events import (
     EVENTS,
     EventError,
     EventReader,
     ServerSentEvent,
     UnreadBytes,
 )
+from humanmcp.protocol.http.http_headers import SESSION, Headers
+from humanmcp.protocol.http.inbound import on_one_line
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.tables import versions

@@ -321,7 +321,7 @@ class Order(enum.Enum):
     CRASH = "crash"
     """End at once and without a word, as a server that is killed."""
     HTTP = "http"
-    """Carry the next answer wrongly: the fault that `text` names (`protocol/http/outbound.py`)."""
+    """Carry the next answer wrongly: `text` names the fault (`protocol/http/http_faults.py`)."""
     EXTENSION = "extension"
     """Do what an extension does: `text` is the name of the order, and its words."""
     PARK = "park"

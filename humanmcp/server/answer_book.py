@@ -266,7 +266,7 @@ class AnswerBook(Capability):
 
     def _is_sent_wrongly(self, fault: str) -> bool:
         """Let HTTP send the next answer wrongly, if the fault of a rule is one of those."""
-        from humanmcp.protocol.http.outbound import HttpFault  # noqa: PLC0415 - seldom wanted
+        from humanmcp.protocol.http.http_faults import HttpFault  # noqa: PLC0415 - seldom wanted
 
         http_fault = HttpFault.read(fault)
         if http_fault is not None:

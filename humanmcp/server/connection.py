@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from humanmcp.common.line_pipe import Cut
     from humanmcp.inbox.inbox_session import TransportNotes
     from humanmcp.protocol.conversation.exchange import TransportFacts
-    from humanmcp.protocol.http.outbound import HttpFault
+    from humanmcp.protocol.http.http_faults import HttpFault
     from humanmcp.protocol.json.jsonrpc import DecodedLine
 
 

@@ -29,7 +29,7 @@ class Orders(Capability):
                 pass
 
     def _carry_wrongly(self, text: str) -> None:
-        from humanmcp.protocol.http.outbound import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
+        from humanmcp.protocol.http.http_faults import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
 
         fault = HttpFault.read(text)
         if fault is not None or text == TAKEN_BACK:

@@ -40,8 +40,8 @@ from humanmcp.protocol.http.client import (
     request_part,
     response_part,
 )
+from humanmcp.protocol.http.events import ServerSentEvent
 from humanmcp.protocol.http.http_headers import HIDDEN
-from humanmcp.protocol.http.outbound import ServerSentEvent
 from humanmcp.protocol.json import jsonrpc
 from tests.support.recordings import HANDSHAKE, WEATHER, answer, ask, call, frame, recording, text
 from tests.support.speaking import said_in

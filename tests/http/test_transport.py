@@ -23,7 +23,7 @@ from humanmcp.http.transport import HttpPart, HttpTransport
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.state import StrayCause
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
-from humanmcp.protocol.http.outbound import EventId, ServerSentEvent, UnreadBytes, event, priming
+from humanmcp.protocol.http.events import EventId, ServerSentEvent, UnreadBytes, event, priming
 from tests.extensions.host.seats import Notes
 from tests.http.peer import (
     ACCEPTED,

@@ -19,7 +19,7 @@ from humanmcp.protocol.answer_book.decide import HandshakePolicy
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import request_part, response_part
-from humanmcp.protocol.http.outbound import EventId
+from humanmcp.protocol.http.events import EventId
 from humanmcp.server import resuming  # noqa: F401 - imported once for every run
 from humanmcp.server.http.connection import after
 from humanmcp.server.memory_connection import MemoryConnection

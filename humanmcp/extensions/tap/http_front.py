@@ -27,7 +27,7 @@ from humanmcp.http.responses import OWN, OutEvent, Stream, Streams
 from humanmcp.inbox import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal, HttpRequest, Posted
-from humanmcp.protocol.http.outbound import evictable, silent, visitor_of
+from humanmcp.protocol.http.session_ends import evictable, silent, visitor_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message, member, with_token
 from humanmcp.protocol.json.tree import object_at, text_at
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from humanmcp.protocol.http.events import EventId
     from humanmcp.protocol.http.inbound import HttpAddress
-    from humanmcp.protocol.http.outbound import EventId
     from humanmcp.protocol.json.jsonrpc import Json
 
 logger = logging.getLogger(__name__)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.conversation.state import by_name
 from humanmcp.protocol.conversation.transcript import HTTP
+from humanmcp.protocol.http.events import EVENTS, UnreadBytes
 from humanmcp.protocol.http.http_headers import (
     LAST_EVENT,
     METHOD,
@@ -29,7 +30,7 @@ from humanmcp.protocol.http.http_headers import (
     encode_value,
     without_keys,
 )
-from humanmcp.protocol.http.outbound import EVENTS, JSON, UnreadBytes
+from humanmcp.protocol.http.outbound import JSON
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import array_at, follow, object_at
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from humanmcp.protocol.conversation.transcript import Frame
-    from humanmcp.protocol.http.outbound import ServerSentEvent
+    from humanmcp.protocol.http.events import ServerSentEvent
     from humanmcp.protocol.json.jsonrpc import DecodedLine, Json, JsonObject
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]

@@ -20,8 +20,9 @@ from urllib.parse import urlsplit
 from humanmcp.protocol.answer_book.decide import HEADER_MISMATCH
 from humanmcp.protocol.conversation.exchange import TransportFacts
 from humanmcp.protocol.http import http_headers
+from humanmcp.protocol.http.events import EVENTS, EventId
 from humanmcp.protocol.http.http_headers import LAST_EVENT, SESSION, SPELLING, VERSION, Headers
-from humanmcp.protocol.http.outbound import EVENTS, JSON, PATH, EventId
+from humanmcp.protocol.http.outbound import JSON, PATH
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import (
     Batch,

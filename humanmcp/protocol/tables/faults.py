@@ -1,6 +1,6 @@
 """The names of the faults that a person can put into an answer.
 
-`validation/faults.py` applies those of the message, `protocol/http/outbound.py` those of HTTP.
+`validation/faults.py` applies those of the message, `protocol/http/http_faults.py` those of HTTP.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from humanmcp.protocol.http.client import (
     request_part,
     response_part,
 )
+from humanmcp.protocol.http.events import EventId
 from humanmcp.protocol.http.http_headers import without_keys
-from humanmcp.protocol.http.outbound import EventId
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.server.connection import Backpressure, EndOfInput, HungUp, as_one_line
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from humanmcp.protocol.conversation.exchange import TransportFacts
+    from humanmcp.protocol.http.http_faults import HttpFault
     from humanmcp.protocol.http.inbound import HttpRequest, Posted
-    from humanmcp.protocol.http.outbound import HttpFault
     from humanmcp.protocol.json.jsonrpc import DecodedLine
     from humanmcp.server.connection import Incoming
 

@@ -28,7 +28,7 @@ from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import HTTP
 from humanmcp.protocol.http.client import calls_in
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal, HttpRequest, bearer
-from humanmcp.protocol.http.outbound import EventId, evictable, silent, visitor_of
+from humanmcp.protocol.http.session_ends import evictable, silent, visitor_of
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.json.tree import follow
 from humanmcp.server.http.connection import WITHIN, ExchangeNotes, HttpConnection, after, said
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from humanmcp.http.front import Endpoint
     from humanmcp.http.responses import OutEvent, Stream
     from humanmcp.inbox.contract import ServerInbox
+    from humanmcp.protocol.http.events import EventId
     from humanmcp.protocol.http.inbound import HttpAddress, Posted
     from humanmcp.protocol.json.jsonrpc import DecodedLine, Json
     from humanmcp.server.session import ServedSession

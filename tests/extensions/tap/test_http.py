@@ -29,7 +29,7 @@ from humanmcp.http.transport import HttpTransport
 from humanmcp.inbox.contract import Action, HttpFacts, Item, Reply, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP, SAID_AGAIN, Direction, Frame
-from humanmcp.protocol.http import outbound
+from humanmcp.protocol.http import session_ends
 from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge_request
 from humanmcp.protocol.json import jsonrpc
@@ -294,7 +294,7 @@ def test_a_client_too_many_takes_the_place_of_the_one_that_is_idle_longest(
     monkeypatch.setattr(http_front, "MOST_SESSIONS", 1)
     first = {"Mcp-Session-Id": posted(where, HELLO)[0]["mcp-session-id"]}
     assert json.loads(posted(where, HELLO)[1])["error"]["code"] == -32603  # it was there just now
-    monkeypatch.setattr(outbound, "MAKES_ROOM_AFTER", 0.0)
+    monkeypatch.setattr(session_ends, "MAKES_ROOM_AFTER", 0.0)
     second = {"Mcp-Session-Id": posted(where, HELLO)[0]["mcp-session-id"]}
     assert "error" in json.loads(posted(where, LIST, first)[1])
     assert "result" in json.loads(posted(where, LIST, second)[1])

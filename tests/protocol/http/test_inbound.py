@@ -6,6 +6,7 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.protocol.conversation.exchange import TransportFacts
+from humanmcp.protocol.http.events import EventId, event, priming
 from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import (
     ELSEWHERE,
@@ -31,7 +32,6 @@ from humanmcp.protocol.http.inbound import (
     refusal_of,
     repeated,
 )
-from humanmcp.protocol.http.outbound import EventId, event, priming
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.tables import versions
 

@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.http.outbound import (
+from humanmcp.protocol.http.events import (
     COMMENT,
-    INSTEAD,
-    MAKES_ROOM_AFTER,
-    ON_STREAM,
-    SESSION_ENDS_AFTER,
-    VISIT_ENDS_AFTER,
     EventError,
     EventId,
     EventReader,
-    HttpFault,
     ServerSentEvent,
     UnreadBytes,
     event,
-    evictable,
-    http_status_of,
     priming,
+)
+from humanmcp.protocol.http.http_faults import INSTEAD, ON_STREAM, HttpFault
+from humanmcp.protocol.http.outbound import http_status_of
+from humanmcp.protocol.http.session_ends import (
+    MAKES_ROOM_AFTER,
+    SESSION_ENDS_AFTER,
+    VISIT_ENDS_AFTER,
+    evictable,
     silent,
     visitor_of,
 )

@@ -18,7 +18,7 @@ from humanmcp.protocol.http.client import (
     part_in,
     part_in_words,
 )
-from humanmcp.protocol.http.outbound import ServerSentEvent, UnreadBytes
+from humanmcp.protocol.http.events import ServerSentEvent, UnreadBytes
 
 CALL = b'{"jsonrpc":"2.0","id":"a","method":"tools/call"}'
 NOTICE = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'

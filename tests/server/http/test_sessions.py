@@ -9,10 +9,10 @@ import pytest
 from humanmcp.http.responses import Stream
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import HttpFacts, ServerInbox, SessionFacts, StoreError
-from humanmcp.protocol.http import outbound
+from humanmcp.protocol.http import session_ends
 from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import HttpRequest, Posted
-from humanmcp.protocol.http.outbound import visitor_of
+from humanmcp.protocol.http.session_ends import visitor_of
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.server.http.connection import WITHIN, HttpConnection
 from humanmcp.server.http.sessions import (
@@ -46,7 +46,7 @@ def test_a_session_too_many_takes_the_place_of_the_one_that_is_idle_longest(
         assert isinstance(first, HttpSession)
         assert isinstance(second, HttpSession)
         assert await sessions.open("10.0.0.1") is TOO_MANY
-        monkeypatch.setattr(outbound, "MAKES_ROOM_AFTER", 0.0)
+        monkeypatch.setattr(session_ends, "MAKES_ROOM_AFTER", 0.0)
         first.connection.streams.posted(Stream(), [1])
         assert isinstance(await sessions.open("10.0.0.1"), HttpSession)
         assert (first.connection.closed, second.connection.closed) == (False, True)

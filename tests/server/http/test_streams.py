@@ -4,8 +4,8 @@ import asyncio
 
 from humanmcp.http.responses import OWN, OutEvent, Stream, Streams
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.http.events import EventId
 from humanmcp.protocol.http.inbound import Posted
-from humanmcp.protocol.http.outbound import EventId
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.server.http.connection import HttpConnection, after
 from humanmcp.server.journal import DELIBERATE_BYTES

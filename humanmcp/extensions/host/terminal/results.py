@@ -36,7 +36,7 @@ from humanmcp.protocol.conversation.exchange import UnreadableArrived as Unreada
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.diagnostics.model import HINTS, TextForm, unreadable
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
-from humanmcp.protocol.http.outbound import UnreadBytes
+from humanmcp.protocol.http.events import UnreadBytes
 from humanmcp.protocol.json.jsonrpc import Flaw, as_json
 from humanmcp.protocol.json.tree import objects_at, pretty
 from humanmcp.protocol.json.visible import one_line, visible
