@@ -41,8 +41,8 @@ from humanmcp.protocol.validation.envelope import (
 )
 from humanmcp.protocol.validation.results import one_each
 from humanmcp.protocol.validation.rules.capabilities import declares_more
-from humanmcp.protocol.validation.rules.elicitation import tool_results_of_turns
 from humanmcp.protocol.validation.rules.registry import RuleSet
+from humanmcp.protocol.validation.rules.sampling import tool_results_of_turns
 from humanmcp.protocol.validation.rules.tools import unwritten
 from humanmcp.protocol.validation.secret_shapes import warn_of_secrets
 from humanmcp.protocol.validation.shape_checker import judge

@@ -25,7 +25,7 @@ from humanmcp.extensions.host.conversation import (
 )
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.validation.rules.elicitation import TEXT_ONLY
+from humanmcp.protocol.validation.rules.sampling import TEXT_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

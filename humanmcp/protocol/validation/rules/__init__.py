@@ -11,6 +11,7 @@ from humanmcp.protocol.validation.rules import (
     elicitation,
     hosts,
     lifecycle,
+    sampling,
     tools,
 )
 from humanmcp.protocol.validation.rules.registry import judge, judge_error
@@ -24,5 +25,6 @@ __all__ = [
     "judge",
     "judge_error",
     "lifecycle",
+    "sampling",
     "tools",
 ]

@@ -8,8 +8,8 @@ import pytest
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.rules import elicitation
-from humanmcp.protocol.validation.rules.elicitation import TEXT_ONLY
+from humanmcp.protocol.validation.rules import sampling
+from humanmcp.protocol.validation.rules.sampling import TEXT_ONLY
 from tests.support.verdicts import asked
 
 SIDES = {
@@ -189,7 +189,7 @@ def test_each_call_of_a_turn_has_its_result_in_the_next(
 ) -> None:
     """Of what has none, the ids are told in their order; a result stands among results alone."""
     messages = [{"role": "user", "content": turn} for turn in turns]
-    found = elicitation.tool_results_of_turns(messages, ("m",))
+    found = sampling.tool_results_of_turns(messages, ("m",))
     assert [
         f"{one.code} /{'/'.join(map(str, one.path))} {dict(one.detail).get('ids', '')}"
         for one in found
