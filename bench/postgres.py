@@ -25,7 +25,7 @@ from humanmcp.common.own_process import need_files
 from humanmcp.extensions.postgres import database
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import InboxError, Item, Key, Reply, SessionFacts
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from tests.support.postgres_server import PostgresServer, why_no_postgres
 

@@ -16,7 +16,7 @@ import pytest
 
 from humanmcp.cli import commands
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.support.living_on import ANSWERED, OUTGOING, PORT, ids_of
 from tests.support.opened_room import ACTS

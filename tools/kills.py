@@ -34,7 +34,7 @@ from typing import Any, Final, NamedTuple
 from humanmcp.common.terminal import to_stdout
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Inbox, InboxError, Item, Key
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from tests.support.desk_process import Desking
 from tests.support.postgres_server import PostgresServer
 from tests.support.waiting import PATIENCE, until

@@ -31,7 +31,6 @@ from humanmcp.protocol.conversation.decisions import (
     origin_in_words,
     sha256,
 )
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.prompts import (
     LABELS,
     OVER,
@@ -39,6 +38,7 @@ from humanmcp.protocol.conversation.prompts import (
     Decided,
     decided_in,
 )
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import DECIDED, Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 

@@ -15,9 +15,10 @@ from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import say
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.approvals import approval_of
-from humanmcp.protocol.conversation.exchange import QUESTION, Exchange, ExchangeState, Stage
+from humanmcp.protocol.conversation.exchange import QUESTION, Exchange
 from humanmcp.protocol.conversation.prompts import approval_of_prompt
 from humanmcp.protocol.conversation.questions import inquiry_of
+from humanmcp.protocol.conversation.stages import ExchangeState, Stage
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json import jsonrpc

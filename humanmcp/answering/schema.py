@@ -19,7 +19,7 @@ from humanmcp.inbox.contract import Purpose, SessionFacts, Writer
 from humanmcp.locales import describe_or_code, find_sentence, say
 from humanmcp.locales.explain import Card
 from humanmcp.protocol.conversation.approvals import digest_of
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.kinds import name_of_kind
 from humanmcp.protocol.diagnostics.model import (

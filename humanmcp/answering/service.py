@@ -38,7 +38,7 @@ from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.conversation import prompts
 from humanmcp.protocol.conversation.approvals import differs
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics import autofix as fixing
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict

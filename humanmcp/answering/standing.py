@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.inbox.contract import Life, Purpose
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.prompts import read_prompt
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import DROPPED
 
 if TYPE_CHECKING:

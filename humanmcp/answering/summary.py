@@ -21,9 +21,10 @@ from humanmcp.inbox.contract import Answer, Item, Key, Purpose, named_author
 from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.locales import say, who
 from humanmcp.protocol.conversation import approvals
-from humanmcp.protocol.conversation.exchange import ExchangeState, name_of
+from humanmcp.protocol.conversation.exchange import name_of
 from humanmcp.protocol.conversation.prompts import prompt_in
 from humanmcp.protocol.conversation.questions import inquiry_of
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import (
     Direction,

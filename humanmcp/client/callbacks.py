@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from humanmcp.common.child import EndedError
     from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import Reason, StopError
-    from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState, Outcome
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.conversation.outcomes import Event, Outcome
     from humanmcp.protocol.conversation.state import StrayCause
     from humanmcp.protocol.json.jsonrpc import Message
 

@@ -35,7 +35,7 @@ from humanmcp.client.handshake import (
 )
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
 from humanmcp.http.server_address import SessionOverError
-from humanmcp.protocol.conversation.exchange import (
+from humanmcp.protocol.conversation.outcomes import (
     NoticeArrived,
     RequestArrived,
     RequestCancelled,
@@ -61,7 +61,8 @@ if TYPE_CHECKING:
     from humanmcp.http.server_address import ServerAddress
     from humanmcp.http.transport import CallListener, HttpPart
     from humanmcp.locales.stop import StopError
-    from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState, Outcome
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.conversation.outcomes import Event, Outcome
     from humanmcp.protocol.diagnostics.model import Verdict
 
     Ask: TypeAlias = Callable[[Exchange, NegotiatedState, Judge], None]

@@ -28,7 +28,7 @@ from humanmcp.inbox.contract import InboxError, Key, Purpose, UnknownItemError
 from humanmcp.inbox.letters import rank_of
 from humanmcp.inbox.watch import Watch
 from humanmcp.protocol.conversation.approvals import pattern_of
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -51,7 +51,6 @@ from humanmcp.protocol.conversation.decisions import (
     DecisionRecord,
     origin_in_words,
 )
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.prompts import (
     action_of,
     approval_of_prompt,
@@ -59,6 +58,7 @@ from humanmcp.protocol.conversation.prompts import (
     judge,
     note_of,
 )
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 

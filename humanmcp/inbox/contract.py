@@ -35,7 +35,7 @@ import errno
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from humanmcp.locales.stop import Phrase, StopError
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+    from humanmcp.protocol.conversation.exchange import NegotiatedState
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
 

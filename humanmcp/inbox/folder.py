@@ -33,7 +33,8 @@ from humanmcp.inbox.reply_reader import ReplyReader
 from humanmcp.inbox.session_folder import SessionFolder, read_record
 from humanmcp.inbox.transcript_writer import TranscriptWriter
 from humanmcp.inbox.writer_files import WriterFiles
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

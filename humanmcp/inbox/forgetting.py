@@ -19,8 +19,8 @@ from humanmcp.inbox import records
 from humanmcp.inbox.atomic import discard, make_temporary_folder, move, sync_folder
 from humanmcp.inbox.contract import InboxError, Life
 from humanmcp.inbox.transcripts import read_frame
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.questions import inquiry_of
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import (
     FORGOTTEN,
     Direction,

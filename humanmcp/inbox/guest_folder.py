@@ -21,7 +21,7 @@ from humanmcp.inbox.session_folder import find_record
 from humanmcp.inbox.transcript_writer import TranscriptWriter
 from humanmcp.inbox.transcripts import frames_after, frames_before
 from humanmcp.protocol.conversation.decisions import DecisionChain
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

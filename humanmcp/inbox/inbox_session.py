@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from humanmcp.inbox.contract import Answer, Doorbell, Reply, ServerInbox, SessionFacts
-    from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+    from humanmcp.protocol.conversation.exchange import NegotiatedState
+    from humanmcp.protocol.conversation.stages import ExchangeState
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 logger = logging.getLogger(__name__)

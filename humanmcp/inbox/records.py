@@ -28,7 +28,7 @@ from humanmcp.inbox.contract import (
     Waiting,
     Writer,
 )
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.atomic import read_file, signature
 from humanmcp.inbox.contract import Key
 from humanmcp.inbox.session_folder import read_record
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

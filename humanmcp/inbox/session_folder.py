@@ -29,7 +29,7 @@ from humanmcp.inbox.atomic import (
     write_temporary,
 )
 from humanmcp.inbox.contract import Draft, Key, Reply, TakenError, UnknownItemError
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -19,13 +19,14 @@ from humanmcp.inbox.atomic import Signature, signature
 from humanmcp.inbox.contract import Item, Key, Life, SessionFacts, UnknownItemError
 from humanmcp.inbox.life_lock import is_held
 from humanmcp.inbox.session_folder import read_record
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from humanmcp.inbox.session_folder import SessionFolder
+    from humanmcp.protocol.conversation.stages import ExchangeState
 
 _log = logging.getLogger(__name__)
 _Value = TypeVar("_Value")

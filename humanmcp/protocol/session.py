@@ -13,16 +13,13 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.conversation import state
-from humanmcp.protocol.conversation.exchange import (
-    CUT,
+from humanmcp.protocol.conversation.exchange import CUT, Exchange, NegotiatedState
+from humanmcp.protocol.conversation.exchanges import Exchanges, related_to
+from humanmcp.protocol.conversation.outcomes import (
     AwaitingRetry,
     Event,
-    Exchange,
-    Exchanges,
-    ExchangeState,
     Late,
     LineReady,
-    NegotiatedState,
     NoticeArrived,
     Outcome,
     Refused,
@@ -32,11 +29,9 @@ from humanmcp.protocol.conversation.exchange import (
     RequestSuperseded,
     ResponseArrived,
     Sent,
-    Stage,
-    Transition,
     UnreadableArrived,
-    related_to,
 )
+from humanmcp.protocol.conversation.stages import ExchangeState, Stage, Transition
 from humanmcp.protocol.conversation.state import ConversationState, StrayCause
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict

@@ -23,7 +23,8 @@ from humanmcp.protocol.answer_book.book import (
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode, decide
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation.approvals import allowed, approval_of, pattern_of
-from humanmcp.protocol.conversation.exchange import APPROVAL, KIND, Refused, Sent, kind_of_tool
+from humanmcp.protocol.conversation.exchange import APPROVAL, KIND, kind_of_tool
+from humanmcp.protocol.conversation.outcomes import Refused, Sent
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import follow
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Reply
     from humanmcp.protocol.answer_book.book_entry import DefinitionChange
     from humanmcp.protocol.answer_book.following import BookMemory
-    from humanmcp.protocol.conversation.exchange import Exchange, Outcome
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.outcomes import Outcome
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.server.moments import Way
     from humanmcp.server.rule_steps import RuleSteps

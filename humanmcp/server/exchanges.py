@@ -23,10 +23,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Order, Reply
 from humanmcp.protocol.answer_book.decision import BY_PERSON
 from humanmcp.protocol.conversation.approvals import differs
-from humanmcp.protocol.conversation.exchange import (
-    REMEMBERED,
+from humanmcp.protocol.conversation.exchanges import REMEMBERED
+from humanmcp.protocol.conversation.outcomes import (
     AwaitingRetry,
-    ExchangeState,
     Late,
     LineReady,
     NoticeArrived,
@@ -37,9 +36,9 @@ from humanmcp.protocol.conversation.exchange import (
     RequestSuperseded,
     ResponseArrived,
     Sent,
-    Stage,
     UnreadableArrived,
 )
+from humanmcp.protocol.conversation.stages import ExchangeState, Stage
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
@@ -60,7 +59,8 @@ if TYPE_CHECKING:
     from humanmcp.common.line_pipe import Cut
     from humanmcp.inbox.attendant import PollSchedule
     from humanmcp.protocol.answer_book.decision import Decision
-    from humanmcp.protocol.conversation.exchange import Event, Exchange, Outcome
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.outcomes import Event, Outcome
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.session import McpSession
     from humanmcp.server.journal import Journal

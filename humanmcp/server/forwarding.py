@@ -29,7 +29,8 @@ from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, Star
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import say
 from humanmcp.locales.stop import sentence_of
-from humanmcp.protocol.conversation.exchange import ExchangeState, Sent
+from humanmcp.protocol.conversation.outcomes import Sent
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId

@@ -17,7 +17,8 @@ from humanmcp.inbox.contract import InboxError, NotHeldError, Order, Reply
 from humanmcp.inbox.inbox_session import InboxSession, Stamps
 from humanmcp.protocol.conversation.approvals import action_of
 from humanmcp.protocol.conversation.decisions import DecisionRecord
-from humanmcp.protocol.conversation.exchange import ExchangeState, kind_of_tool
+from humanmcp.protocol.conversation.exchange import kind_of_tool
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import (
     DECIDED,
     DELIBERATE,
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.inbox.contract import Answer, Key, ServerInbox, SessionFacts, Waiting
-    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, Sent
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.conversation.outcomes import Sent
     from humanmcp.protocol.session import McpSession
     from humanmcp.server.connection import Connection
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Order
 from humanmcp.protocol.conversation import timeouts
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.timeouts import (
     ALL_KEEPALIVES,
     PROGRESS_EVERY,

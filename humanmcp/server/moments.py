@@ -34,13 +34,8 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Setting
     from humanmcp.inbox.attendant import PollSchedule
     from humanmcp.inbox.contract import Item, Key, Reply
-    from humanmcp.protocol.conversation.exchange import (
-        Event,
-        Exchange,
-        NegotiatedState,
-        Outcome,
-        Sent,
-    )
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.conversation.outcomes import Event, Outcome, Sent
     from humanmcp.protocol.diagnostics.model import Verdict
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import McpSession

@@ -17,20 +17,18 @@ from humanmcp.locales import spoken_language
 from humanmcp.protocol.answer_book.decide import Mode, when_nobody_answers
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation import parking
-from humanmcp.protocol.conversation.exchange import (
-    APPROVAL,
+from humanmcp.protocol.conversation.exchange import APPROVAL, Exchange, kind_of_tool
+from humanmcp.protocol.conversation.exchanges import watches
+from humanmcp.protocol.conversation.outcomes import Refused, Sent
+from humanmcp.protocol.conversation.parking import (
     RESULT_TOOL_NAME,
-    Exchange,
-    ExchangeState,
-    Refused,
-    Sent,
+    ParkedAs,
+    ParkedCall,
     Ticket,
     asked_ticket,
     asks_with_ticket,
-    kind_of_tool,
-    watches,
 )
-from humanmcp.protocol.conversation.parking import ParkedAs, ParkedCall
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.timeouts import REPEAT_WITHIN
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from humanmcp.protocol.answer_book.decision import BY_PERSON
 from humanmcp.protocol.answer_book.replay import RecordedMessage, renewed
-from humanmcp.protocol.conversation.exchange import ExchangeState, Sent
+from humanmcp.protocol.conversation.outcomes import Sent
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import DELIBERATE
 from humanmcp.protocol.json.jsonrpc import member
 from humanmcp.protocol.tables import versions

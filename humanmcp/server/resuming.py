@@ -24,14 +24,9 @@ from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, Order, UnknownItemError
 from humanmcp.protocol.answer_book.decision import Decision
-from humanmcp.protocol.conversation.exchange import (
-    APPROVAL,
-    CUT,
-    ExchangeState,
-    RequestArrived,
-    Sent,
-    kind_of_tool,
-)
+from humanmcp.protocol.conversation.exchange import APPROVAL, CUT, kind_of_tool
+from humanmcp.protocol.conversation.outcomes import RequestArrived, Sent
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.timeouts import REISSUE_WITHIN, REPEAT_WITHIN
 from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
 from humanmcp.protocol.json import jsonrpc

@@ -17,7 +17,7 @@ from humanmcp.common.parsing import Parser
 from humanmcp.common.settings import PREFIX
 from humanmcp.inbox import open_inbox
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.exchange import ResponseArrived, UnreadableArrived
+from humanmcp.protocol.conversation.outcomes import ResponseArrived, UnreadableArrived
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.server import serve
 from humanmcp.setup.hosts import PASSED_ON
@@ -25,7 +25,7 @@ from humanmcp.setup.hosts import PASSED_ON
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from humanmcp.protocol.conversation.exchange import Event
+    from humanmcp.protocol.conversation.outcomes import Event
 
 SERVE: Final = "serve"
 NOTHING: Final[Mapping[str, str]] = {}

@@ -16,7 +16,7 @@ from humanmcp.common.terminal import Painted, asked_whether, json_to_stdout, to_
 from humanmcp.common.timestamps import read_stamp
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, stopped
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.terminal.inbox import (
     choose,
     choose_session,

@@ -45,7 +45,7 @@ from humanmcp.inbox.atomic import write_private
 from humanmcp.inbox.contract import Key, Purpose, UnknownItemError
 from humanmcp.locales import find_sentence, say
 from humanmcp.locales.stop import StopError, stopped
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.terminal.problems import columns, cut, pad

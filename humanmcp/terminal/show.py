@@ -22,7 +22,7 @@ from humanmcp.common.timestamps import clock
 from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import describe, say
 from humanmcp.locales.stop import stopped
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Malformed
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import one_line

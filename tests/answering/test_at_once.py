@@ -8,7 +8,7 @@ from humanmcp.answering.summary import answered_at_once
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 ASKED = b'{"jsonrpc":"2.0","id":"seven","method":"tools/list"}'

@@ -5,7 +5,7 @@ from pathlib import Path
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from tests.inbox.contract import AT, item_of
 
 

@@ -19,7 +19,7 @@ from humanmcp.inbox.contract import (
     Reply,
     Role,
 )
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import undecoded
 from tests.support.inbox_folder import CALL, Room, ago

@@ -19,7 +19,7 @@ from humanmcp.inbox.contract import (
     Waiting,
 )
 from humanmcp.locales import LANGUAGES, find_sentence
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import DROPPED
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 

@@ -8,7 +8,7 @@ from humanmcp.answering import summary
 from humanmcp.answering.summary import GIST, Summary, answered_by, place_of, summary_of
 from humanmcp.export.recording import Recording, build_conversation
 from humanmcp.inbox.contract import Answer, Item, Key, Reply, SessionFacts
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.terminal.inbox import request_in_short

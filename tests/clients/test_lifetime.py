@@ -7,7 +7,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from tests.support.person import Person, weather
 from tests.support.serve_process import COMMAND, Serving, bare_environment
 from tests.support.waiting import until

@@ -21,7 +21,7 @@ from mcp import Client, StdioServerParameters
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Item, Life, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.clients.hosts import CLIENT_2_LEGACY, PYTHON_LEGACY, Host, Understood
 from tests.support.serve_process import COMMAND, bare_environment

@@ -6,7 +6,7 @@ from typing import Final
 
 from humanmcp.protocol.answer_book.book import Book
 from humanmcp.protocol.answer_book.decide import decide
-from humanmcp.protocol.conversation.exchange import (
+from humanmcp.protocol.conversation.outcomes import (
     Event,
     LineReady,
     NoticeArrived,

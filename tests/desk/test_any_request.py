@@ -20,7 +20,8 @@ from humanmcp.desk.app import CALLS, describe
 from humanmcp.desk.rights import TABLE
 from humanmcp.inbox.contract import Item, Key, Purpose, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from tests.desk.devices.test_devices import Browser, link_of
 from tests.desk.test_guard import flat

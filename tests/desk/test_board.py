@@ -27,7 +27,8 @@ from humanmcp.inbox.contract import (
     Writer,
 )
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.json import jsonrpc
 from tests.support.waiting import PATIENCE, until
 

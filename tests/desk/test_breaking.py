@@ -10,7 +10,8 @@ import pytest
 
 from humanmcp.inbox.contract import Answer, HttpFacts, Item, Key, Order, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.tables.faults import Fault
 from tests.browser.seats import begin, call

@@ -21,7 +21,8 @@ from humanmcp.desk.history import search
 from humanmcp.desk.inbox import inbox_page
 from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.undecoded import BEGINNING, MOST_VALUES

@@ -20,7 +20,7 @@ from humanmcp.answering.standing import Standing, prospects
 from humanmcp.inbox.contract import Item, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.approvals import digest_of
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.protocol.conversation.test_prompts import CLAUDE, COPILOT, GEMINI, QWEN, WORDS
 from tests.support.inbox_folder import Shell

@@ -13,7 +13,7 @@ import pytest
 from humanmcp.answering import approvals
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.inbox.contract import Reply
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.setup.hook_entries import HOOKS, plugin_text
 from tests.hook.test_hook import COMMAND, Agent, allow, send
 from tests.protocol.conversation.test_prompts import WORDS

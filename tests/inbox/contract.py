@@ -41,7 +41,8 @@ from humanmcp.protocol.conversation.decisions import (
     DecisionRecord,
     verify_decisions,
 )
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, TextForm
 from tests.inbox.crashing import Countdown

@@ -12,7 +12,7 @@ from typing import Final
 
 from humanmcp.inbox.contract import Answer, Draft, Key, Reply, SessionFacts, TakenError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from tests.inbox.contract import AT, frame_of, item_of
 
 

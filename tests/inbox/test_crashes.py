@@ -23,7 +23,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from tests.inbox.contract import AT, HINT, PAIRS, frame_of, item_of
 from tests.inbox.crashing import failing_at, killed_at
 

@@ -6,7 +6,7 @@ import pytest
 
 from humanmcp.inbox.contract import InboxError, Key, StoreError, TakenError, UnknownItemError
 from humanmcp.locales import LANGUAGES, sentences_of
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from tests.support.speaking import said_in
 
 KEY = Key("20261120T184907Z-4f2a", 3)

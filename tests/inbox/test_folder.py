@@ -32,7 +32,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import to_json
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.inbox.contract import AT, HINT, InboxContract, frame_of, item_of

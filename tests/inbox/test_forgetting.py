@@ -9,7 +9,7 @@ import pytest
 from humanmcp.inbox.contract import Key, Reply, TakenError, UnknownItemError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.forgetting import NotForgottenError
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN, Direction
 from tests.support.serve_process import AtFiles, Serving
 from tests.support.waiting import until

@@ -12,7 +12,7 @@ import pytest
 
 from humanmcp.inbox.contract import Key, Life, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from tests.inbox.contract import AT, item_of
 from tests.support.waiting import until
 

@@ -10,7 +10,8 @@ import pytest
 
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import Answer, Draft, HeldFacts, Reply, SessionFacts, Waiting
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import to_json
 from humanmcp.protocol.http import client
 from tests.inbox.contract import AT, PROBLEM, frame_of, item_of

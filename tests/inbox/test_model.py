@@ -11,7 +11,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multip
 
 from humanmcp.inbox.contract import Answer, Draft, Item, Key, Life, Reply, SessionFacts, TakenError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import Diagnostic
 from tests.inbox.contract import AT, HINT, item_of
 

@@ -18,7 +18,7 @@ from humanmcp.inbox import watch
 from humanmcp.inbox.contract import Answer, Draft, Key, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.watch import FolderEvents, Watch
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from tests.inbox.contract import AT, frame_of, item_of
 from tests.support.waiting import until
 

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.conversation.exchange import (
-    CUT,
+from humanmcp.protocol.conversation.exchange import CUT, Exchange
+from humanmcp.protocol.conversation.outcomes import (
     AwaitingRetry,
-    Exchange,
-    ExchangeState,
     Late,
     LineReady,
     NoticeArrived,
@@ -22,9 +20,9 @@ from humanmcp.protocol.conversation.exchange import (
     RequestSuperseded,
     ResponseArrived,
     Sent,
-    Stage,
     UnreadableArrived,
 )
+from humanmcp.protocol.conversation.stages import ExchangeState, Stage
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm

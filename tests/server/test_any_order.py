@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from humanmcp.inbox.contract import InboxError, Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.support.serve_process import COMMAND, Serving, bare_environment

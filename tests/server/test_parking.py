@@ -15,7 +15,7 @@ from humanmcp.cli import main
 from humanmcp.inbox.contract import Key, Order, OutgoingResult, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.decisions import sha256
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import input_requests
 from humanmcp.protocol.validation.input_requests import InputRequest

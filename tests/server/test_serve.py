@@ -20,7 +20,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import Draft, Key, Life, OutgoingResult, Reply, TakenError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.serve_process import COMMAND, Serving, bare_environment, given_back, pending
 from tests.support.waiting import PATIENCE, until

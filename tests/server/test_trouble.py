@@ -22,7 +22,7 @@ from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import Key, OutgoingResult, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.life_lock import is_held
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import from_json
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read

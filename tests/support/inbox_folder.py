@@ -18,7 +18,8 @@ from humanmcp.inbox import records
 from humanmcp.inbox.contract import Answer, HeldFacts, Item, Key, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.answer_book.own_tools import APPROVE_TOOL, ASK_TOOL
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.support.waiting import EVERY
 

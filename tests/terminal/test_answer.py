@@ -14,7 +14,7 @@ from humanmcp.answering.service import SendResult
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Draft, Item, Key, Reply, Role
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.terminal import answer, replying
 from tests.support.inbox_folder import CALL, INITIALIZE, QUESTION, Room, Shell

@@ -3,7 +3,7 @@
 import pytest
 
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.terminal.inbox import choose, label, listed_sessions
 from tests.support.inbox_folder import Room
 from tests.support.speaking import said_in

@@ -3,7 +3,7 @@
 import pytest
 
 from humanmcp.inbox.contract import Answer, Key
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from tests.support.inbox_folder import CALL, Room, Shell, ago
 
 

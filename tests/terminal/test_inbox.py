@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from humanmcp.inbox.contract import Answer, Draft, Parked, Role, Waiting, Writer
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.terminal.inbox import request_in_short
 from tests.support.inbox_folder import CALL, INITIALIZE, Room, Shell, ago, waiting
 from tests.support.waiting import PATIENCE, until

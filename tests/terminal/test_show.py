@@ -25,7 +25,7 @@ from humanmcp.inbox.contract import (
     Waiting,
 )
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, line_and_column
 from humanmcp.protocol.json.tree import pretty

@@ -8,7 +8,7 @@ import pytest
 
 from humanmcp.inbox.contract import Item, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.postgres_server import PostgresServer
 from tests.support.waiting import until

@@ -10,7 +10,7 @@ from typing import Final
 
 from humanmcp.inbox.contract import Item
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.tables import versions
 from tools.hosts.installing import Installed
 from tools.hosts.model import Model

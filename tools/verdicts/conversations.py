@@ -6,13 +6,9 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any, Final
 
-from humanmcp.protocol.conversation.exchange import (
-    Exchange,
-    ExchangeState,
-    NegotiatedState,
-    Stage,
-    related_to,
-)
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+from humanmcp.protocol.conversation.exchanges import related_to
+from humanmcp.protocol.conversation.stages import ExchangeState, Stage
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict

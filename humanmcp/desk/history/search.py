@@ -30,7 +30,7 @@ from humanmcp.desk.history.rows import (
     step,
 )
 from humanmcp.inbox.contract import Item, Key, Purpose
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction, Frame, is_foreign
 from humanmcp.protocol.http.client import is_beside, part_in
 from humanmcp.protocol.json import jsonrpc

@@ -76,9 +76,9 @@ from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.locales import UnknownSentenceError, describe, say
 from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.conversation.approvals import digest_of
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.prompts import LABELS, OWN
 from humanmcp.protocol.conversation.questions import shown_with
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.diagnostics.problem import PLACEHOLDER

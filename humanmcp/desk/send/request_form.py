@@ -15,7 +15,7 @@ from humanmcp.desk.inbox.answer_form import FormField, field_of, form_field
 from humanmcp.desk.rendering import SECTION
 from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, pretty

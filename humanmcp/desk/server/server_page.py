@@ -30,7 +30,8 @@ from humanmcp.desk.server import server_definition
 from humanmcp.inbox.contract import Draft, Key, Order, Reply, UnknownItemError
 from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.answer_book.book import LISTED
-from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.tables import versions

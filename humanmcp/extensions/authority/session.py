@@ -56,7 +56,8 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.inbox.inbox_session import InboxSession, Stamps
 from humanmcp.protocol.conversation.decisions import DecisionRecord
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm
 from humanmcp.protocol.json.visible import one_line

@@ -25,15 +25,15 @@ from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Reply, Sess
 from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import Phrase, in_language
-from humanmcp.protocol.conversation.exchange import (
+from humanmcp.protocol.conversation.outcomes import (
     AwaitingRetry,
-    ExchangeState,
     Late,
     Refused,
     RequestArrived,
     ResponseArrived,
     Sent,
 )
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import HTTP, Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm
 from humanmcp.protocol.http.client import part_as_json
@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from humanmcp.http.transport import HttpPart
     from humanmcp.inbox.contract import Inbox, Role
     from humanmcp.locales.stop import Reason
-    from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState, Outcome
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.conversation.outcomes import Event, Outcome
     from humanmcp.protocol.diagnostics.model import Verdict
 
 logger = logging.getLogger(__name__)

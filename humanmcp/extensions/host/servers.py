@@ -34,7 +34,7 @@ from humanmcp.extensions.host.conversation import (
     text_of,
 )
 from humanmcp.locales.stop import StopError, stopped
-from humanmcp.protocol.conversation.exchange import NoticeArrived, UnreadableArrived
+from humanmcp.protocol.conversation.outcomes import NoticeArrived, UnreadableArrived
 from humanmcp.protocol.json.tree import follow, objects_at
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from humanmcp.extensions.host.config import ServerEntry
     from humanmcp.extensions.host.conversation import Block
     from humanmcp.extensions.host.models import Model
-    from humanmcp.protocol.conversation.exchange import Event
+    from humanmcp.protocol.conversation.outcomes import Event
 
 MOST_LAST_LINES: Final = 3
 _TROUBLE: Final = (StartError, HandshakeError, NoAnswerError, EndedError)

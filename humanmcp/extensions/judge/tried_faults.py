@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Order
 from humanmcp.protocol.answer_book.decision import Decision
-from humanmcp.protocol.conversation.exchange import Sent, kind_of_tool
+from humanmcp.protocol.conversation.exchange import kind_of_tool
+from humanmcp.protocol.conversation.outcomes import Sent
 from humanmcp.protocol.conversation.transcript import DELIBERATE
 from humanmcp.server.moments import LEFT_TO_A_PERSON, Acted, Capability
 

@@ -28,7 +28,7 @@ from humanmcp.inbox.contract import (
     Writer,
 )
 from humanmcp.inbox.form_drafts import FormDrafts
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import from_json
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from humanmcp.protocol.answer_book.following import first_entry
 from humanmcp.protocol.answer_book.placeholders import fill_answer
 from humanmcp.protocol.conversation.approvals import approval_of, pattern_of
 from humanmcp.protocol.conversation.decisions import DecisionRecord
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.timeouts import timeout_plan
 from humanmcp.protocol.conversation.transcript import (

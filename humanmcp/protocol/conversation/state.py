@@ -26,12 +26,7 @@ import math
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeGuard
 
-from humanmcp.protocol.conversation.exchange import (
-    Exchange,
-    InputRound,
-    NegotiatedState,
-    name_of,
-)
+from humanmcp.protocol.conversation.exchange import Exchange, InputRound, NegotiatedState, name_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, quoted

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, ExchangeState
+from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit, blocking

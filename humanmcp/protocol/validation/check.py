@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, ExchangeState
+from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Fix, TextEdit, TextForm, Verdict, grouped

@@ -15,8 +15,7 @@ from humanmcp.inbox.contract import Answer, InboxError, Item, Life, Reply
 from humanmcp.locales import say, spoken_language, titled, who
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.protocol.conversation.approvals import approval_of
-from humanmcp.protocol.conversation.exchange import (
-    ExchangeState,
+from humanmcp.protocol.conversation.outcomes import (
     NoticeArrived,
     RequestArrived,
     RequestRepeated,
@@ -24,6 +23,7 @@ from humanmcp.protocol.conversation.exchange import (
     UnreadableArrived,
 )
 from humanmcp.protocol.conversation.questions import inquiry_of
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json.jsonrpc import compact
 from humanmcp.protocol.json.visible import left_to_right, one_line
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from humanmcp.protocol.conversation.approvals import Approval
-    from humanmcp.protocol.conversation.exchange import Event, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.outcomes import Event
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.server.moments import Way

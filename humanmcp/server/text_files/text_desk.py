@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.inbox.contract import Reply
-from humanmcp.protocol.conversation.exchange import Late, Refused, Sent
+from humanmcp.protocol.conversation.outcomes import Late, Refused, Sent
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Verdict
 from humanmcp.protocol.json.jsonrpc import Kind
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.inbox.watch import FolderEvents
-    from humanmcp.protocol.conversation.exchange import Event, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.outcomes import Event
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import RequestId
     from humanmcp.server.moments import Way

@@ -5,7 +5,8 @@ import html
 
 from humanmcp.inbox.contract import Answer, Item, Key, Parked, Reply, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from tests.support.desk_process import Desking
 from tests.support.waiting import until
 

@@ -13,7 +13,8 @@ from humanmcp.desk.inbox import waiting_list
 from humanmcp.desk.inbox.waiting_list import EVERYTHING, ListFilter, listed
 from humanmcp.inbox.contract import Answer, Item, Key, Parked, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from tests.support.desk_process import Desking
 

@@ -19,7 +19,7 @@ from humanmcp.extensions.authority.steps import Step, WebRequest
 from humanmcp.inbox.contract import InboxError, Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import InboxSession
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.waiting import until

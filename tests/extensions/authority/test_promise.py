@@ -30,7 +30,7 @@ from humanmcp.extensions.authority.session import AuthoritySession, Outgoing, Ti
 from humanmcp.extensions.authority.steps import Step, WebRequest
 from humanmcp.inbox.contract import Key, Reply, TakenError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.waiting import until
 

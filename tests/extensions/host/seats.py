@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from humanmcp.client.callbacks import ClientObserver
 from humanmcp.client.client import Transport
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
-from humanmcp.protocol.conversation.exchange import Event
+from humanmcp.protocol.conversation.outcomes import Event
 from tests.extensions.host.memory import MemoryTransport, pair
 from tests.extensions.host.scripted import ScriptedServer
 

@@ -17,7 +17,8 @@ from humanmcp.extensions.host.at_inbox import PersonAsked, QuestionInbox
 from humanmcp.inbox import attendant
 from humanmcp.inbox.contract import Answer, Item, Key, Reply, Role, StoreError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
 from humanmcp.protocol.json.tree import object_at
 from tests.support.serve_process import given_back

@@ -23,7 +23,8 @@ from humanmcp.extensions.host.models.human import METHOD, HumanModel, params_of,
 from humanmcp.extensions.host.servers import HostLoop
 from humanmcp.inbox.contract import Draft, Item, Life, Reply, Role
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check

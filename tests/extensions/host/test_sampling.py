@@ -20,7 +20,8 @@ from humanmcp.extensions.host.conversation import (
 )
 from humanmcp.extensions.host.sampling import SampledByModel, Sampler, turns_of
 from humanmcp.extensions.host.terminal.typing import Typist
-from humanmcp.protocol.conversation.exchange import NegotiatedState, Outcome, RequestArrived, Sent
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.outcomes import Outcome, RequestArrived, Sent
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.session import McpSession
 from humanmcp.protocol.session import Party as Role

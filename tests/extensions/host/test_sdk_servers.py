@@ -15,7 +15,7 @@ from humanmcp.client.handshake import HandshakeError, SessionStart
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
-from humanmcp.protocol.conversation.exchange import ResponseArrived
+from humanmcp.protocol.conversation.outcomes import ResponseArrived
 from tests.extensions.host.client.test_client import Named
 from tests.extensions.host.seats import Notes, sample
 from tests.support.ports import own_port

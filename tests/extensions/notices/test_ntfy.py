@@ -23,7 +23,7 @@ from humanmcp.extensions.notices.notifier import Notifier
 from humanmcp.extensions.notices.ntfy import LONGEST_WORDS, Phone, phones_of
 from humanmcp.inbox.contract import Action, Key, Purpose, Reply, Role
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.removed import mark_of
 from tests.browser.seats import INITIALIZE, begin, call

@@ -35,7 +35,7 @@ from humanmcp.inbox.contract import (
     SessionFacts,
     TakenError,
 )
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN
 from humanmcp.server.journal import Clock, Journal
 from tests.inbox.contract import AT, InboxContract, frame_of, item_of

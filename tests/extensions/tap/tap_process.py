@@ -7,7 +7,7 @@ from typing import Final
 
 from humanmcp.inbox.contract import Item, Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from tests.support.serve_process import Piped
 from tests.support.waiting import PATIENCE, until

@@ -14,7 +14,7 @@ from humanmcp.common.line_pipe import LONGEST_LINE
 from humanmcp.inbox.contract import Action, Item, Purpose, Reply
 from humanmcp.protocol.conversation.approvals import patterns_for
 from humanmcp.protocol.conversation.decisions import sha256, verify_decisions
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm
 from tests.extensions.tap.tap_process import Tapped, python, server

@@ -8,7 +8,7 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humanmcp.protocol.conversation.exchange import Sent
+from humanmcp.protocol.conversation.outcomes import Sent
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import RequestRepeated
+from humanmcp.protocol.conversation.outcomes import RequestRepeated
 from humanmcp.protocol.conversation.state import MOST_OPEN, Progress
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Message, read

@@ -6,22 +6,20 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import (
-    NEXT,
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, NoIdError
+from humanmcp.protocol.conversation.exchanges import (
     REMEMBERED,
     REMEMBERED_SIZE,
-    Exchange,
     Exchanges,
+    related_to,
+)
+from humanmcp.protocol.conversation.outcomes import Late, RequestArrived, Sent
+from humanmcp.protocol.conversation.stages import (
+    NEXT,
     ExchangeState,
     ImpossibleStepError,
-    Late,
-    NegotiatedState,
-    NoIdError,
-    RequestArrived,
-    Sent,
     Stage,
     Transition,
-    related_to,
 )
 from humanmcp.protocol.conversation.state import (
     MOST_OPEN,

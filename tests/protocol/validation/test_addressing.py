@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import Exchange, RequestArrived
+from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.conversation.outcomes import RequestArrived
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.session import McpSession

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp import locales
-from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState, Stage
+from humanmcp.protocol.conversation.exchange import NegotiatedState
+from humanmcp.protocol.conversation.stages import ExchangeState, Stage
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.tables import examples, methods

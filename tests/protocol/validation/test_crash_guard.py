@@ -9,7 +9,8 @@ from hypothesis import given
 
 from humanmcp import locales
 from humanmcp.locales import LANGUAGES
-from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, Refused, Sent
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+from humanmcp.protocol.conversation.outcomes import Refused, Sent
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json import jsonrpc

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.locales import LANGUAGES, say
-from humanmcp.protocol.conversation.exchange import Exchange, Sent
+from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.conversation.outcomes import Sent
 from humanmcp.protocol.json import jsonrpc, tree
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.session import McpSession

@@ -11,7 +11,7 @@ from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.approvals import patterns_for
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import as_json

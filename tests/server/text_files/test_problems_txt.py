@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import RequestArrived
+from humanmcp.protocol.conversation.outcomes import RequestArrived
 from humanmcp.protocol.diagnostics.autofix import fully_fixed
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.session import McpSession

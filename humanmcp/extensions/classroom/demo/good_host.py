@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from humanmcp.protocol.conversation.exchange import (
+from humanmcp.protocol.conversation.outcomes import (
     NoticeArrived,
     RequestArrived,
     ResponseArrived,
@@ -28,7 +28,8 @@ from humanmcp.protocol.tables import methods, reactions, versions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.conversation.exchange import Event, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.outcomes import Event
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 

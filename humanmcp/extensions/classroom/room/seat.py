@@ -45,7 +45,7 @@ from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.contract import InboxError, Key, Life, StoreError, UnknownItemError
 from humanmcp.locales import language_of, say, spoken_language
 from humanmcp.protocol.answer_book.decide import Mode
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import HINTS
 from humanmcp.protocol.json.jsonrpc import with_token
 from humanmcp.server.memory_connection import MemoryConnection

@@ -26,13 +26,13 @@ from humanmcp.extensions.host.requests import LISTS, List
 from humanmcp.extensions.host.terminal.typing import FormAtTerminal, LeftError
 from humanmcp.locales import say, stop
 from humanmcp.locales.explain import explain
-from humanmcp.protocol.conversation.exchange import (
+from humanmcp.protocol.conversation.outcomes import (
     NoticeArrived,
     Refused,
     RequestArrived,
     ResponseArrived,
 )
-from humanmcp.protocol.conversation.exchange import UnreadableArrived as Unreadable
+from humanmcp.protocol.conversation.outcomes import UnreadableArrived as Unreadable
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.diagnostics.model import HINTS, TextForm, unreadable
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from humanmcp.extensions.host.terminal.typing import Typist
     from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import Reason, StopError
-    from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+    from humanmcp.protocol.conversation.outcomes import Event
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
 

@@ -21,13 +21,8 @@ from humanmcp.client.handshake import (
 from humanmcp.common.child import EndedError, OutputListener
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.exchange import (
-    Exchange,
-    Late,
-    NegotiatedState,
-    NoticeArrived,
-    ResponseArrived,
-)
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
+from humanmcp.protocol.conversation.outcomes import Late, NoticeArrived, ResponseArrived
 from humanmcp.protocol.conversation.state import StrayCause
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read

@@ -10,7 +10,7 @@ from humanmcp.client.callbacks import Nobody
 from humanmcp.client.client import Client
 from humanmcp.client.handshake import HandshakeError, NoAnswerError, SessionStart
 from humanmcp.common.child import ChildTransport
-from humanmcp.protocol.conversation.exchange import ResponseArrived
+from humanmcp.protocol.conversation.outcomes import ResponseArrived
 from tests.extensions.host.client.test_client import seat
 from tests.extensions.host.seats import Notes, in_memory
 from tests.extensions.host.test_sdk_servers import PYTHON_2

@@ -19,14 +19,9 @@ from humanmcp.extensions.host.terminal.typing import Typist
 from humanmcp.inbox.contract import Item, Key, Reply, Role, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import speak
-from humanmcp.protocol.conversation.exchange import (
-    Exchange,
-    ExchangeState,
-    Outcome,
-    Refused,
-    RequestArrived,
-    Sent,
-)
+from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.conversation.outcomes import Outcome, Refused, RequestArrived, Sent
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.session import McpSession, Party
 from tests.extensions.host.at_keys import Terminal
