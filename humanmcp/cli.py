@@ -33,7 +33,6 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "desk": "humanmcp.desk.command",
         "inbox": "humanmcp.terminal.inbox",
         "answer": "humanmcp.terminal.answer",
-        "hook": "humanmcp.hook.command",
         "config": "humanmcp.setup.config",
         "doctor": "humanmcp.setup.doctor",
     },
@@ -83,7 +82,7 @@ def module_of(name: str) -> str:
     """Return the module of a command, "" for an unknown one. No extension replaces one of ours."""
     if name in COMMANDS:
         return COMMANDS[name]
-    found = extensions.commands().get(name)
+    found = extensions.command(name)
     return found.module if found else ""
 
 
@@ -194,9 +193,10 @@ def parser_of(name: str, module: ModuleType, words: Sequence[str] = HELP) -> Par
 
 
 def _summary(parser: Parser, name: str) -> str:
-    if name in COMMANDS:
+    found = None if name in COMMANDS else extensions.command(name)
+    if found is None:
         return parser.words("command")(name)
-    return parser.words(extensions.commands()[name].extension)(f"command {name}")
+    return parser.words(found.extension)(f"command {name}")
 
 
 def _stdin_is_a_pipe() -> bool:

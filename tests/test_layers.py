@@ -28,7 +28,7 @@ LAYERS: Final = (
     ("answering", "http", "launch"),
     ("api", "client", "export"),
     ("server", "desk", "terminal"),
-    ("book", "hook", "pytest", "setup", "welcome"),
+    ("book", "pytest", "setup", "welcome"),
     ("cli",),
     ("__main__", "as_child"),
 )
@@ -59,7 +59,6 @@ SHARED: Final = {
     "common/toml_edit": (),
     "common/web_folder": (),
     "setup/hosts": ("protocol", "common/settings", "common/toml_edit", "extensions"),
-    "setup/hook_entries": ("protocol", "common/jsonc", "setup/config_file", "setup/hosts"),
     "setup/config_file": (
         *("protocol", "locales", "setup/hosts", "common/block_yaml", "common/jsonc"),
         *("common/person_files", "common/toml_edit"),
@@ -108,6 +107,7 @@ LIBRARIES: Final = {
     "protocol": ("jsonschema_rs",),
     "inbox": ("watchdog",),
     "answering": ("typing_extensions",),
+    "extensions/agents": ("fastapi", "markupsafe", "starlette"),
     "extensions/apps": ("fastapi", "starlette"),
     "extensions/authority": ("fastapi", "starlette"),
     "extensions/classroom": ("anyio", "fastapi", "markupsafe", "starlette"),
@@ -139,9 +139,7 @@ IMPURE_CALLS: Final = frozenset({"__import__", "breakpoint", "eval", "exec", "in
 
 STDOUT_OWNERS: Final = frozenset({"server/connection.py", "common/terminal.py"})
 MOST_MODULES: Final = 200
-"""What a server or a prompt may load, besides our folders; Python loads about 30."""
-MOST_OF_A_SMALL_HOOK: Final = 40
-"""Our modules that a hook may load which only hands back."""
+"""What a server may load, besides our folders; Python loads about 30."""
 
 
 class Import(NamedTuple):
@@ -445,24 +443,14 @@ def test_every_command_is_in_a_package_below_the_command_line() -> None:
         assert package.startswith(EXTENSION) or package in allowed("cli") - set(SHARED)
 
 
-@pytest.mark.parametrize("module", ["server.serve", "hook.asking"])
-def test_the_server_starts_without_any_installed_library(module: str) -> None:
+def test_the_server_starts_without_any_installed_library() -> None:
     """It imports with no site-packages at all, and loads few modules even of the standard library.
 
-    Some hosts give a server 1.5 s from its spawn to its first answer, and an agent starts a hook
-    for each prompt.
+    Some hosts give a server 1.5 s from its spawn to its first answer.
     """
-    loaded = modules_loaded_by(module)
+    loaded = modules_loaded_by("server.serve")
     packages = {name.rpartition(".")[0] for name in loaded if name.startswith(PACKAGE)}
     assert len(loaded - packages) <= MOST_MODULES, sorted(loaded)
-
-
-def test_a_tool_that_has_run_does_not_pay_for_a_server() -> None:
-    """Claude Code starts a hook after each of them."""
-    loaded = modules_loaded_by("hook.command")
-    ours = {name for name in loaded if name.startswith(PACKAGE)}
-    assert not {one for one in ours if ".server" in one or ".validation" in one}
-    assert len(ours) <= MOST_OF_A_SMALL_HOOK, sorted(ours)
 
 
 def modules_loaded_by(module: str) -> set[str]:

@@ -18,7 +18,7 @@ from tests.browser import chromium
 from tests.browser.seats import INITIALIZE, PHONE, Window, begin, call, open_menu, request
 from tests.browser.test_accessibility import exported, judged
 from tests.browser.test_answering import write_json
-from tests.hook.test_hook import Agent
+from tests.extensions.agents.test_hook import Agent
 from tests.protocol.conversation.test_prompts import CLAUDE
 from tests.support import full_class
 from tests.support.desk_process import Desking

@@ -1,92 +1,24 @@
-"""An agent as a guest: its session in the inbox, what it may do, and what became of its prompts.
-
-An agent has one session here for each of its own. What another hook of it tells (a tool has run, a
-turn has ended) belongs to the agent or the sub-agent that it names, and to no other one.
-"""
+"""What people are told of the prompts of an agent, which is a guest: notes, equal prompts."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.standing import PERMITS, Standing, prompt_of
-from humanmcp.inbox.contract import (
-    Purpose,
-    Reply,
-    Role,
-    SessionFacts,
-    Tail,
-    TakenError,
-    UnknownItemError,
-)
-from humanmcp.protocol.conversation.approvals import (
-    QUESTION_TOOLS,
-    handed_back,
-    pattern_of,
-    read_once,
-)
-from humanmcp.protocol.conversation.decisions import (
-    DecisionChain,
-    DecisionRecord,
-    origin_in_words,
-    sha256,
-)
-from humanmcp.protocol.conversation.prompts import (
-    LABELS,
-    OVER,
-    AgentPrompt,
-    Decided,
-    decided_in,
-)
+from humanmcp.answering.standing import prompt_of
+from humanmcp.inbox.contract import Purpose
+from humanmcp.protocol.conversation.prompts import decided_in
 from humanmcp.protocol.conversation.stages import ExchangeState
-from humanmcp.protocol.conversation.transcript import DECIDED, Direction, Frame
-from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from humanmcp.inbox.contract import Item
+    from humanmcp.protocol.conversation.prompts import Decided
 
-    from humanmcp.inbox.contract import Inbox, Item
-    from humanmcp.protocol.conversation.approvals import AllowPattern, Approval
-
-KEYBOARD: Final = "keyboard"
-"""Who decided what has run although nobody decided it here."""
 ENDED: Final = "ended"
 """Who takes away what an agent that has ended its turn does not wait for any more."""
-ENDINGS: Final = (KEYBOARD, ENDED)
 TWIN: Final = "twin"
 """Why nobody knows whether a prompt still waits: so many equal ones have run, decided elsewhere."""
 RAN: Final = "ran"
 """What became of a decision: the tool ran."""
-_LOOKED_AT: Final = 20
-"""The newest decisions that a tool which has run may belong to."""
-_REMEMBERED: Final = 400
-"""The newest lines among which a killed process may have left a decision."""
-
-
-def guest_name(prompt: AgentPrompt) -> str:
-    """Name the session of an agent; one that names none of its own is known by its folder."""
-    own = prompt.session or f"\0{prompt.folder}"
-    return f"{prompt.host or 'agent'}-{sha256(own)[:16]}"
-
-
-def begin_facts(prompt: AgentPrompt, started: str) -> SessionFacts:
-    """Return what is known of an agent at its first prompt."""
-    return SessionFacts(
-        guest_name(prompt),
-        started,
-        Role.AGENT,
-        client=LABELS.get(prompt.host, ""),
-        folder=prompt.folder,
-        agent=prompt.session,
-    )
-
-
-def fitting_pattern(inbox: Inbox, facts: SessionFacts, approval: Approval) -> AllowPattern | None:
-    """Return the pattern by which an agent is allowed this without asking; None to ask."""
-    if not facts.is_one_client:
-        return None
-    found = map(pattern_of, inbox.holds(facts.name))
-    return next((one for one in found if one is not None and one.fits(approval)), None)
 
 
 def decision_of(item: Item) -> Decided | None:
@@ -107,143 +39,7 @@ def note_told(item: Item) -> tuple[str, str]:
     return decided.note, {RAN: "note read", "": "note unread"}.get(became, "note lost")
 
 
-# -- what another hook tells ----------------------------------------------------------------------
-
-
-class _Asked(NamedTuple):
-    item: Item
-    prompt: AgentPrompt
-
-
-def note_event(inbox: Inbox, event: AgentPrompt, at: str) -> str:
-    """Take what an agent's hook tells into account. Return what to say to the agent, or ""."""
-    session = guest_name(event)
-    try:
-        waiting = [_Asked(one, prompt_of(one)) for one in inbox.items(session) if not one.reply]
-    except UnknownItemError:  # it has never asked
-        return ""
-    newest = inbox.items(session, ExchangeState.ANSWERED, _LOOKED_AT)
-    unseen = [one for one in newest if one.answer is not None and not one.answer.fetched]
-    decided = [_Asked(one, prompt_of(one)) for one in unseen]
-    if event.name in OVER:
-        return _tool_ran(inbox, event, waiting, decided, at)
-    for one in waiting:
-        if _has_ended(event, one.prompt):
-            _take_away(inbox, one.item, ENDED)
-    for one in decided:
-        if _has_ended(event, one.prompt):
-            inbox.fetched(one.item.key, at, ENDED)
-    return ""
-
-
-def _has_ended(event: AgentPrompt, asked: AgentPrompt) -> bool:
-    """Return True if the end that an event tells is that of the agent which has asked."""
-    if event.name in {"SessionEnd", "sessionEnd"} or asked.agent_id == event.agent_id:
-        return True
-    is_known = event.name == "Stop" and event.background is not None
-    return is_known and asked.agent_id not in (event.background or ())
-
-
-def _tool_ran(
-    inbox: Inbox,
-    event: AgentPrompt,
-    waiting: Sequence[_Asked],
-    decided: Sequence[_Asked],
-    at: str,
-) -> str:
-    allowed = [one for one in decided if _action(one) in PERMITS]
-    for one in _same(event, allowed):
-        if inbox.fetched(one.item.key, at, RAN):  # of two equal tools, each has its own prompt
-            given = decision_of(one.item)
-            return "" if given is None else given.note
-    same = [*_same(event, waiting)]
-    count = 1 + max((twins_of(one.item) for one in same), default=0)
-    for one in same:
-        if count >= len(same):
-            _take_away(inbox, one.item, KEYBOARD)
-        else:  # nothing tells which of them it was
-            kept = one.item.waiting._replace(why_not=f"{TWIN} {count}")
-            inbox.update(one.item.key, line=one.item.line, id="", waiting=kept)
-    denied = [one for one in decided if _action(one) == "deny"]
-    for one in () if same or event.name == "PostToolUseFailure" else _same(event, denied):
-        if inbox.fetched(one.item.key, at, RAN):
-            amend_record(inbox, one.item, RAN, at, event.input)
-            break
-    return ""
-
-
-def amend_record(inbox: Inbox, item: Item, action: str, at: str, answered: str = "") -> None:
-    """Add to the record of decisions what became of one: it ran, or was not printed."""
-    prompt, by = prompt_of(item), KEYBOARD if action == RAN else ""
-    record = DecisionRecord(
-        *item.key,
-        prompt.name,
-        item.line,
-        answered,
-        by=by,
-        where=origin_in_words(by, ""),
-        action=action,
-        taken_at=at,
-        agent=str(prompt),
-    )
-
-    def write(tail: Tail) -> tuple[list[Frame], Tail]:
-        chain = DecisionChain(tail.decisions, tail.last_decision)
-        line = chain.add(record)
-        frame = Frame(tail.seq + 1, at, Direction.NOTE, b"", item.key.number, by, DECIDED)
-        frame = frame._replace(decision=line)
-        return [frame], Tail(frame.seq, chain.number, chain.last)
-
-    inbox.share(item.key.session, write)
-
-
-def record_unconfirmed(inbox: Inbox, session: str, at: str) -> None:
-    """Add to the record of which decisions nobody knows whether they were printed.
-
-    Their process was killed after it had recorded them.
-    """
-    left = [one for one in inbox.items(session, ExchangeState.ABANDONED, _LOOKED_AT) if one.reply]
-    frames = inbox.last_frames_before(session, 0, _REMEMBERED) if left else ()
-    for item in left:
-        mine = [one for one in frames if one.number == item.key.number and one.decision]
-        if mine and mine[-1].direction is Direction.OUT:
-            amend_record(inbox, item, Standing.UNCONFIRMED, at)
-
-
 def twins_of(item: Item) -> int:
     """Return how many prompts that are equal to a waiting one have run, decided elsewhere."""
     code, _, count = item.waiting.why_not.partition(" ")
     return int(count) if code == TWIN and count.isdecimal() else 0
-
-
-def _action(asked: _Asked) -> str:
-    return "" if asked.item.answer is None else asked.item.answer.action
-
-
-def _take_away(inbox: Inbox, item: Item, by: str) -> None:
-    with suppress(TakenError):
-        inbox.send(item.key, Reply(handed_back(), TextForm.DECISION, by=by))
-
-
-def _same(event: AgentPrompt, asked: Sequence[_Asked]) -> Iterator[_Asked]:
-    """Yield the prompts that asked for the tool that has run, oldest first."""
-    ran = _without_answers(event.tool, read_once(event.input)[0])
-    for one in asked:
-        prompt = one.prompt
-        if (prompt.tool, prompt.agent_id) != (event.tool, event.agent_id):
-            continue
-        if prompt.tool_use_id and event.tool_use_id:
-            if prompt.tool_use_id == event.tool_use_id:
-                yield one
-            continue
-        given = decision_of(one.item)
-        text = given.changed if given is not None and given.changed else prompt.input
-        if _without_answers(prompt.tool, read_once(text)[0]) == ran:
-            yield one
-
-
-def _without_answers(tool: str, given: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return an input; of a question without what was answered at the keyboard."""
-    if tool in QUESTION_TOOLS and isinstance(given, dict):
-        return {name: one for name, one in given.items() if name not in {"answers", "annotations"}}
-    return given

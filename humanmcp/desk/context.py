@@ -168,6 +168,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "can_try": any(one.STARTS for one in desk.listeners),
     }
     common["drafted"] = desk.drafted
+    common["shown"] = desk.shown_at
     common["words"] = script_json(dict(rendering.for_scripts(spoken_language())))
     html = linked(render(name, **{**common, **values}), request.scope)
     # A character that UTF-8 cannot encode is shown as its escape.

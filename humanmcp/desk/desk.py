@@ -160,6 +160,10 @@ class Desk:
         found = (one.panel(self.inbox, request, facts) for one in self.listeners)
         return next((one for one in found if one is not None), None)
 
+    def shown_at(self, place: str) -> Markup:
+        """Return what the listeners show at a place of a page."""
+        return Markup().join(one.shown(place) for one in self.listeners)
+
     @property
     def drafts(self) -> FormDrafts:
         """What people typed into forms and have not sent."""

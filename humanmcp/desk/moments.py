@@ -92,6 +92,14 @@ class Listener:
         del request
         return None
 
+    def shown(self, place: str) -> Markup:
+        """Return what to show at a place of a page.
+
+        They are "connect", how a host is connected, and "guests", where agents ask and none waits.
+        """
+        del place
+        return Markup()
+
     def panel(self, inbox: Inbox, request: Request, facts: SessionFacts) -> Panel | None:
         """Return what to show about a session: that of the open request, or the newest one."""
         del inbox, request, facts

@@ -225,7 +225,6 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     # Starting something to try, and who answers the handshake: in a room, of the own seat.
     **acts("/handshake", each(OWN | SEATS, "hand", "book")),
     **write(OWN | SEATS, "/try"),
-    **write(OWN, "/test-prompt"),
 })  # fmt: skip
 
 PUBLIC: Final = frozenset(

@@ -21,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import logging
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -28,7 +29,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +92,8 @@ class Extension(NamedTuple):
     recorder: str = ""
     """The command that records the messages between its client and a real server. It takes
     `--quiet` and `--home FOLDER`, then `--` and the server's command, or its URL."""
+    setups: Sequence[str] = ()
+    """Objects that add to what `config` writes and `doctor` checks (`setup/addition.py`)."""
     endpoints: Sequence[str] = ()
     """Classes that answer requests to the address of `serve --http` (`http/front.py`)."""
     kinds: Mapping[str, str] = _NONE
@@ -117,15 +120,22 @@ def _entry_points() -> Iterator[tuple[str, str]]:
     """Yield name and value of each entry point of the group.
 
     Read as the packaging specification has them, since `importlib.metadata` takes longer to import
-    than a server needs to start: https://packaging.python.org/specifications/entry-points/
+    than a server needs to start; ours first, where most commands are: https://packaging.python.org/specifications/entry-points/
     """
-    here = {""}
+    here = {"", os.path.dirname(os.__file__)}  # noqa: PTH120 - at a start; nothing is installed there
     with contextlib.suppress(OSError):  # a folder may be removed while one works in it
-        here.add(str(Path.cwd()))  # `python -m` looks there first: nothing is installed there
+        here.add(str(Path.cwd()))  # `python -m` looks there first: nor there
     for folder in dict.fromkeys(one for one in sys.path if one not in here):
-        for file in sorted(Path(folder).glob("*.dist-info/entry_points.txt")):
-            with contextlib.suppress(OSError, UnicodeDecodeError):
-                yield from _in_group(file.read_text(encoding="utf-8"))
+        names: list[str] = []
+        with contextlib.suppress(OSError):  # a folder that does not exist, or a file
+            names = os.listdir(folder)  # noqa: PTH208 - at a start
+        names = [name for name in names if name.endswith(".dist-info")]
+        for name in sorted(names, key=lambda one: (not one.startswith("humanmcp"), one)):
+            with (
+                contextlib.suppress(OSError, UnicodeDecodeError),
+                open(f"{folder}/{name}/entry_points.txt", encoding="utf-8") as file,  # noqa: PTH123 - at a start
+            ):
+                yield from _in_group(file.read())
 
 
 def _in_group(text: str) -> Iterator[tuple[str, str]]:
@@ -136,18 +146,25 @@ def _in_group(text: str) -> Iterator[tuple[str, str]]:
             yield name.strip(), value.partition("[")[0].strip()
 
 
+def _found() -> Iterator[Installed]:
+    """Yield the installed extensions. The first of two with one name counts."""
+    names: set[str] = set()
+    for name, value in _entry_points():
+        brings = None if name in names else load(value)
+        if isinstance(brings, Extension):
+            names.add(name)
+            module = sys.modules[value.partition(":")[0]]
+            yield Installed(name, Path(str(module.__file__)).parent, brings)
+
+
 @cache
 def installed() -> tuple[Installed, ...]:
-    """Return the installed extensions, by name. The first of two with one name counts."""
-    found: dict[str, Installed] = {}
-    for name, value in _entry_points():
-        brings = None if name in found else load(value)
-        if isinstance(brings, Extension):
-            module = sys.modules[value.partition(":")[0]]
-            found[name] = Installed(name, Path(str(module.__file__)).parent, brings)
-    return tuple(found[name] for name in sorted(found))
+    """Return the installed extensions, by name."""
+    return tuple(sorted(_found(), key=lambda one: one.name))
 
 
+@cache
+@cache
 def load(value: str) -> Any:  # noqa: ANN401 - whatever an extension brings
     """Import a module, or what `module:name` names; None, told on stderr, if that fails.
 
@@ -179,14 +196,23 @@ class Command(NamedTuple):
     extension: str
 
 
+def _commands(found: Iterable[Installed]) -> Iterator[tuple[str, Command]]:
+    for one in found:
+        for group, modules in one.brings.commands.items():
+            for name, module in modules.items():
+                yield name, Command(module, group, one.name)
+
+
+@cache
+def command(name: str) -> Command | None:
+    """Return a command. No other extension is loaded: an agent waits for its hook to start."""
+    return next((one for own, one in _commands(_found()) if own == name), None)
+
+
 def commands() -> Mapping[str, Command]:
     """Return the commands of all extensions, by their names."""
-    return {
-        name: Command(module, group, one.name)
-        for one in installed()
-        for group, modules in one.brings.commands.items()
-        for name, module in modules.items()
-    }
+    names = dict.fromkeys(name for name, _ in _commands(installed()))
+    return {name: one for name in names if (one := command(name)) is not None}
 
 
 def brought(kind: str, name: str) -> Any:  # noqa: ANN401 - as above

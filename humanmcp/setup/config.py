@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from humanmcp import extensions
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common import jsonc
 from humanmcp.common.settings import Settings, add_brought_flags, add_flags, book_path
@@ -29,15 +30,6 @@ from humanmcp.setup.config_file import (
     as_laid_out,
     with_more_tries,
 )
-from humanmcp.setup.hook_entries import (
-    HOOKS,
-    HostHooks,
-    hook_command,
-    hook_limit,
-    hook_words,
-    hooked,
-    plugin_text,
-)
 from humanmcp.setup.hosts import (
     APPROVAL_WAIT,
     BY_NAME,
@@ -46,7 +38,6 @@ from humanmcp.setup.hosts import (
     Format,
     Host,
     HostEntry,
-    command_for,
     manner_for,
     passed_on,
     place,
@@ -56,9 +47,9 @@ from humanmcp.setup.hosts import (
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
 
     from humanmcp.common.parsing import Parser
+    from humanmcp.setup.addition import Addition
 
 
 SECTION: Final = "config"
@@ -72,14 +63,10 @@ class Wanted(HostEntry):
     """An entry for a host's file. `manner` are the flags that choose who answers the handshake."""
 
     manner: tuple[str, ...] = ()
-    hooks: HostHooks | None = None
-    """The hooks of the host, where the person asks about them."""
-    hook: tuple[Path, Mapping[str, Any], str] | None = None
-    """The file of the host's hooks, the items that bring its permission prompts to us, and what a
-    new file starts with."""
-    hook_wait: int = 0
-    """Seconds that the host waits for the hook."""
-    """The command that runs the host with its permission prompts sent to us; "" for none."""
+    addition: Addition | None = None
+    """What brings the permission prompts of the host here."""
+    asks: bool = False
+    """The person asks for that."""
 
     @property
     def keys(self) -> Keys:
@@ -135,11 +122,13 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
     host = BY_NAME[arguments.host]
     if arguments.http and not host.remote:
         raise ConfigFileError("no url", label=host.label)
-    if arguments.approvals and not (host.prompts_to or host.name in HOOKS):
+    given = passed_on(settings, vars(arguments), os.environ, spoken_language())
+    parts = (one.of(host, given, arguments.wait) for one in extensions.loaded("setups"))
+    addition = next(filter(None, parts), None)
+    if arguments.approvals and not (host.prompts_to or addition):
         raise ConfigFileError("no approvals", label=host.label)
     if arguments.http:
         ServerAddress.of(arguments.http)
-    given = passed_on(settings, vars(arguments), os.environ, spoken_language())
     if "book" in given and not book_path(settings.book, Path()).is_file():
         raise ConfigFileError("no book", path=settings.book)
     chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.handshake
@@ -154,10 +143,6 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
     host = as_laid_out(host, path)
     if arguments.user and host.user_places:  # it asks about the servers of a project
         host = dataclasses.replace(host, approval="")
-    hooks, hook, hook_wait = HOOKS.get(host.name), None, 0
-    if hooks is not None and (arguments.approvals or arguments.remove):
-        hook_wait = arguments.wait or hooks.wait
-        hook = _hook(host, hooks, given, hook_wait)
     return Wanted.of(
         host,
         path,
@@ -167,23 +152,9 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
         wait=wait,
         url=arguments.http,
         manner=("http",) if arguments.http else handshake,
-        hooks=hooks if arguments.approvals else None,
-        hook=hook,
-        hook_wait=hook_wait,
+        addition=addition,
+        asks=arguments.approvals and addition is not None,
     )
-
-
-def _hook(
-    host: Host, hooks: HostHooks, given: Mapping[str, Any], seconds: int
-) -> tuple[Path, dict[str, Any], str]:
-    """Return the file of a host's hooks, our items, and what a new file starts with."""
-    path = hooks.path
-    passed = {name: one for name, one in given.items() if name in ("home", "inbox", "lang")}
-    server = command_for(passed, ())
-    command = hook_command(host.name, server, seconds)
-    if hooks.plugin:
-        return path, {"": command}, plugin_text(hooks, hook_words(host.name, server, seconds))
-    return path, hooks.items(command, seconds), hooks.new
 
 
 def _path(host: Host, written: str | None, *, for_user: bool) -> Path:
@@ -213,11 +184,9 @@ def _print(wanted: Wanted, *, as_json: bool) -> int:
         to_stderr(wanted.sentence("link", link=wanted.link))
     if wanted.shell:
         to_stderr(wanted.sentence("shell", command=wanted.shell))
-    if wanted.hook is not None:
-        to_stderr(wanted.sentence("where hook", label=wanted.host.label, path=wanted.hook[0]))
-        host = dataclasses.replace(wanted.host, format=Format.JSONC)
-        empty = ConfigFile(host, wanted.hook[0], "")
-        raw_to_stdout(hooked(empty, *wanted.hook[1:]).text.removesuffix("\n"))
+    if wanted.addition is not None and wanted.asks:
+        to_stderr(wanted.addition.where())
+        raw_to_stdout(wanted.addition.snippet())
     _say_waiting(wanted)
     return status
 
@@ -241,53 +210,39 @@ def _state(wanted: Wanted) -> tuple[int, str]:
 
 
 def _write(wanted: Wanted, *, as_json: bool) -> int:
-    items = wanted.hook[1] if wanted.hook is not None else {}
+    addition = wanted.addition if wanted.asks else None
     try:
-        _with_hook(wanted, items)  # what cannot be done with it stops before anything is written
+        if addition is not None:
+            addition.check()  # what cannot be done with it stops before anything is written
         files = with_more_tries(partial(_changed, wanted))
     except ConfigFileError as error:
         return _refused(wanted, error, as_json=as_json)
-    hook, why = "", None
+    done, why = "", None
     try:
-        hook = _change_hook(wanted, items)
+        done = addition.write() if addition is not None else ""
     except ConfigFileError as error:
         why = error
-    if _is_told(wanted, files, ("written", "unchanged"), hook, as_json=as_json):
-        if why is None and wanted.hooks is not None:
-            _say_what_now(wanted, wanted.hooks)
-        elif why is None:
+    if _is_told(wanted, files, ("written", "unchanged"), done, as_json=as_json) and why is None:
+        if addition is None:
             to_stderr(wanted.sentence("answer"))
             _say_waiting(wanted)
+        else:
+            for one in addition.notes(is_written=True):
+                to_stderr(one)
     if why is not None:
         to_stderr(Painted(why.sentence(), "yellow"))
     return REFUSED if why is not None else 0
-
-
-def _say_what_now(wanted: Wanted, hooks: HostHooks) -> None:
-    """Print what brings the permission prompts to the inbox, and what they do not ask about."""
-    if not _is_off(wanted, hooks):
-        to_stderr(wanted.sentence("hook next", label=wanted.host.label))
-    to_stderr(wanted.sentence(f"gate {wanted.host.name}", seconds=hook_limit(wanted.hook_wait)))
-
-
-def _is_off(wanted: Wanted, hooks: HostHooks) -> bool:
-    """Print what switches the hooks of the host off. Return True if anything does."""
-    off = hooks.switched_off()
-    if off is not None:
-        told = wanted.sentence("hook off", label=wanted.host.label, **off._asdict())
-        to_stderr(Painted(told, "yellow"))
-    return off is not None
 
 
 def _is_told(
     wanted: Wanted,
     files: tuple[ConfigFile, ConfigFile, Path | None],
     codes: tuple[str, str],
-    hook: str,
+    more: str,
     *,
     as_json: bool,
 ) -> bool:
-    """Print what was done: one of the two codes, and about the hook. False for JSON."""
+    """Print what was done: one of the two codes, and `more`. False for JSON."""
     before, after, kept = files
     if as_json:
         _tell(wanted, changed=before != after, backup=None if kept is None else str(kept))
@@ -301,10 +256,10 @@ def _is_told(
             to_stderr(Painted(wanted.sentence("bom", path=wanted.path), "yellow"))
         if kept is not None:
             to_stderr(wanted.sentence("backup", backup=kept))
-        if wanted.hooks is None or codes[0] != "written":  # else it is said with what comes then
+        if not wanted.asks or codes[0] != "written":  # else it is said with what comes then
             to_stderr(wanted.sentence("restart", label=wanted.host.label))
-    if hook:
-        to_stderr(Painted(hook, "green"))
+    if more:
+        to_stderr(Painted(more, "green"))
     return True
 
 
@@ -334,11 +289,12 @@ def _refused(wanted: Wanted, error: ConfigFileError, *, as_json: bool) -> int:
 def _remove(wanted: Wanted, *, as_json: bool) -> int:
     if wanted.host.format is Format.YAML:
         raise ConfigFileError("no yaml")
-    # The hook first: a host whose hook is there and cannot be started may refuse every tool.
-    hook = _change_hook(wanted, {})
+    # This first: a host whose hook is there and cannot be started may refuse every tool.
+    addition = wanted.addition
+    more = addition.remove(is_asked=wanted.asks) if addition is not None else ""
     files = with_more_tries(partial(_taken_out, wanted))
     done = "removed" if files[1].text else "deleted"
-    _is_told(wanted, files, (done, "absent"), hook, as_json=as_json)
+    _is_told(wanted, files, (done, "absent"), more, as_json=as_json)
     return 0
 
 
@@ -352,47 +308,14 @@ def _taken_out(wanted: Wanted) -> tuple[ConfigFile, ConfigFile, Path | None]:
     return before, after, after.write()
 
 
-def _with_hook(wanted: Wanted, items: Mapping[str, Any]) -> ConfigFile | None:
-    """Return the file of the hooks with exactly these items of ours; None if it has them already.
-
-    Raises:
-        ConfigFileError: it is not understood, or other things are where hooks should be.
-    """
-    if wanted.hook is None:
-        return None
-    path, _, new = wanted.hook
-    file = ConfigFile.read(dataclasses.replace(wanted.host, format=Format.JSONC), path)
-    after = hooked(file, items, new)
-    return None if after.text == file.text else after
-
-
-def _change_hook(wanted: Wanted, items: Mapping[str, Any]) -> str:
-    """Have exactly these items of ours in the file of the hooks. Return what to say, or ""."""
-    if wanted.hook is None:
-        return ""
-
-    def change() -> str:
-        after = _with_hook(wanted, items)
-        if after is None:
-            return "hook unchanged" if items else "hook absent"
-        after.write()
-        return "hook written" if items else "hook removed"
-
-    code = with_more_tries(change)
-    is_asked = wanted.hooks is not None or code == "hook removed"
-    return wanted.sentence(code, path=wanted.hook[0]) if is_asked else ""
-
-
 def _say_waiting(wanted: Wanted) -> None:
     to_stderr(wanted.sentence(f"opens {' '.join(wanted.manner) or 'files'}", url=wanted.url))
     to_stderr(wanted.sentence(wanted.host.waiting))
-    if wanted.hook is not None and wanted.hooks is not None:
-        _is_off(wanted, wanted.hooks)
-        seconds = hook_limit(wanted.hook_wait)
-        to_stderr(wanted.sentence(f"gate {wanted.host.name}", seconds=seconds))
-    elif wanted.host.prompts and wanted.hook is None:
-        known = wanted.sentence(f"known {wanted.host.prompts['known']}", **wanted.host.prompts)
-        to_stderr(wanted.sentence("prompts", label=wanted.host.label, source=known))
+    if wanted.addition is not None:
+        added = wanted.addition
+        told = added.notes(is_written=False) if wanted.asks else [added.offer()]
+        for one in told:
+            to_stderr(one)
     if wanted.host.approval:
         to_stderr(wanted.sentence(wanted.host.approval))
     if wanted.host.asks_with:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import importlib.util
 import itertools
 import os
 import shutil
 import stat
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -17,9 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp import extensions
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common.book_file import BookFileError, read_book
-from humanmcp.common.child import environment
 from humanmcp.common.jsonc import BOM
 from humanmcp.common.settings import Settings, add_flags, book_path, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
@@ -28,16 +26,7 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, in_language
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
-from humanmcp.setup.hook_entries import (
-    HOOKS,
-    hook_facts,
-    is_our_plugin,
-    our_hooks,
-    plugin_facts,
-    words_of,
-)
 from humanmcp.setup.hosts import (
-    BY_NAME,
     HOSTS,
     Format,
     Host,
@@ -55,11 +44,11 @@ from humanmcp.setup.trial import SERVE, NotTriedError, Trial, folders_of, run_tr
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from humanmcp.common.parsing import Parser
-    from humanmcp.setup.hook_entries import HookFacts, HostHooks
 
+SECTION: Final = "doctor"
 OLDEST_PYTHON: Final = (3, 11)
 LEAST_SPACE: Final = 50 * 1024 * 1024
 """Bytes; a session keeps every line, and a tool's result may hold megabytes."""
@@ -89,6 +78,7 @@ class Finding:
     code: str
     level: Level
     fillings: tuple[tuple[str, object], ...] = ()
+    section: str = SECTION
 
 
 def _finding(level: Level, code: str, **fillings: object) -> Finding:
@@ -275,80 +265,7 @@ def check_hosts() -> Iterator[Finding]:
         yield warning("host none")
 
 
-HOOK_WITHIN: Final = 5.0
-"""Seconds within which a hook must have ended that has nothing to ask."""
-_HOOK_FLAGS: Final = frozenset({"--host", "--event", "--limit", "--home", "--lang"})
-"""The flags of a hook that reach out of the folder of a trial in no way."""
-
-
-def check_hooks() -> Iterator[Finding]:
-    """Check the hooks for permission prompts: whether each starts, and gives up before its host."""
-    for name, hooks in HOOKS.items():
-        host = dataclasses.replace(BY_NAME[name], format=Format.JSONC)
-        try:
-            file = ConfigFile.read(host, hooks.path)
-            content = {} if hooks.plugin else file.value
-        except ConfigFileError as error:
-            yield warning("host bad", label=host.label, why=error)
-            continue
-        if our_hooks(content) or (hooks.plugin and is_our_plugin(file.text)):
-            facts = plugin_facts(file.text) if hooks.plugin else hook_facts(content, hooks)
-            yield from _check_hook(host, hooks, facts, content)
-
-
-def _check_hook(
-    host: Host, hooks: HostHooks, facts: HookFacts | None, content: Mapping[str, Any]
-) -> Iterator[Finding]:
-    about = {"label": host.label, "path": hooks.path, "host": host.name}
-    words = words_of(facts.command) if facts else ()
-    if facts is None:
-        yield problem("hook part", **about)
-    elif not facts.limit < facts.wait:
-        yield problem("hook limit", **about)
-    elif (off := hooks.switched_off()) is not None:
-        yield problem("hook off", **about, file=off.path, member=off.member, value=off.value)
-    elif not _is_harmless(as_ours(words)):
-        yield warning("hook other", **about, command=facts.command)
-    elif why := _cannot_start(as_ours(words)):
-        yield problem("hook silent", **about, why=why)
-    elif facts.matcher:
-        yield warning("hook matcher", **about, matcher=facts.matcher)
-    elif not hooks.is_trusted(content):
-        yield warning("hook untrusted", **about)
-    else:
-        code = "hook trust" if hooks.trusted_in else "hook"
-        yield ok(code, **about, limit=f"{facts.limit:g}")
-        yield from _check_home_of(words)
-
-
-def _is_harmless(words: Sequence[str]) -> bool:
-    """Return True for a hook of this installation that only looks into an inbox folder."""
-    flags = {word.partition("=")[0] for word in words if word.startswith("--")}
-    is_redirected = any(word and not word.strip("<>|&") for word in words)
-    return bool(words) and flags <= _HOOK_FLAGS and not is_redirected
-
-
-def _cannot_start(words: Sequence[str]) -> str:
-    """Run a hook on the end of a session that it does not know. Return why that fails, or ""."""
-    with tempfile.TemporaryDirectory(prefix="humanmcp-doctor-") as scratch:
-        try:
-            ran = subprocess.run(  # noqa: S603 - a command of this installation
-                [*words, "--home", str(Path(scratch, "home"))],
-                input=b'{"hook_event_name": "Stop"}',
-                capture_output=True,
-                timeout=HOOK_WITHIN,
-                check=False,
-                cwd=scratch,
-                env=environment({}),
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return str(error)
-    is_right = ran.returncode == 0 and not ran.stdout
-    told = ran.stderr.decode("utf-8", "replace").strip()
-    return "" if is_right else one_line(told, 300) or str(ran.returncode)
-
-
-def _check_home_of(words: Sequence[str]) -> Iterator[Finding]:
+def check_home_of(words: Sequence[str]) -> Iterator[Finding]:
     """Report what is wrong with the inbox folder of a command, which its trial did not use."""
     after = dict(itertools.pairwise((*words, "")))
     given = [word.removeprefix("--home=") for word in words if word.startswith("--home=")]
@@ -446,10 +363,9 @@ def _check_entry(
         yield problem("host silent", **about, host=host.name, why=seen.why)
     else:
         yield ok("host answers", **about, took=f"{seen.first_answer:.2f}")
-    yield from _check_home_of(words)
+    yield from check_home_of(words)
 
 
-SECTION: Final = "doctor"
 SLOW_START: Final = 1.5
 """Seconds: the shortest time that a host is known to wait for a server's first answer."""
 SLOW_END: Final = 2.0
@@ -514,7 +430,8 @@ def findings(settings: Settings) -> Iterator[Finding]:
     yield from check_desk(settings)
     yield from check_editor()
     yield from check_hosts()
-    yield from check_hooks()
+    for part in extensions.loaded("setups"):
+        yield from part.check()
 
 
 def check_server() -> Iterator[Finding]:
@@ -553,4 +470,4 @@ def check_editor() -> Iterator[Finding]:
 
 def _said(finding: Finding) -> str:
     told = {name: in_language(filling) for name, filling in finding.fillings}
-    return say(SECTION, finding.code, **told)
+    return say(finding.section, finding.code, **told)

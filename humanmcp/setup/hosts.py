@@ -292,7 +292,9 @@ def install_link(host: Host, name: str, command: HostCommand) -> str:
 # -- the command that a host is to start, and what to paste for it -------------------------------
 
 
-PASSED_ON: Final = ("home", "files", "book", "title", "versions", "client_limit", "notify", "lang")
+PASSED_ON: Final = (
+    *("home", "inbox", "files", "book", "title", "versions", "client_limit", "notify", "lang"),
+)
 """The settings that a server understands."""
 
 _PATHS: Final = ("home", "files", "book")

@@ -22,8 +22,8 @@ from tests.browser.seats import (
     request,
 )
 from tests.browser.test_page import AXE, COLOURS, EDITOR, RULES, fill, views, violations
+from tests.extensions.agents.test_hook import Agent
 from tests.extensions.tap.tap_process import Tapped, server
-from tests.hook.test_hook import Agent
 from tests.protocol.conversation.test_prompts import CLAUDE, COPILOT
 from tests.support.desk_process import Desking
 from tests.support.recordings import WEATHER

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.seats import PHONE, Window, boxes_of, until_keys_act
-from tests.hook.test_hook import Agent, behavior, said
+from tests.extensions.agents.test_hook import Agent, behavior, said
 from tests.protocol.conversation.test_prompts import CLAUDE, COPILOT
 from tests.support.desk_process import Desking
 from tests.support.waiting import until

@@ -98,20 +98,6 @@ def test_the_first_answer_waits_for_nothing_that_it_does_not_need(
     assert module not in loaded, NOT_FOR_THE_FIRST_ANSWER[module]
 
 
-def test_a_hook_loads_nothing_else_either() -> None:
-    """An agent starts one for each prompt, and waits for it."""
-    script = "import sys, humanmcp.cli, humanmcp.hook.asking; print(*sys.modules)"
-    run = subprocess.run(
-        [sys.executable, "-S", "-c", script],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "humanmcp.hook.asking" in run.stdout.split()
-    assert not NOT_FOR_THE_FIRST_ANSWER.keys() & {*run.stdout.split()}
-
-
 @pytest.mark.parametrize("more", [False, True], ids=["a probe alone", "a session"])
 def test_where_to_answer_is_said_once_it_is_known(tmp_path: Path, more: bool) -> None:  # noqa: FBT001 - a column of the table
     """FastMCP 4 begins with `server/discover`, and until then nobody has the text files."""

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.setup.hook_entries import HOOKS
 from humanmcp.setup.hosts import HOSTS
 from tests.support.inbox_folder import Ran
 
@@ -21,8 +20,6 @@ VARIABLES = {
             for where in (host.places, host.user_places)
             for places in where.values()
         ),
-        *(hooks.places for hooks in HOOKS.values()),
-        *(row["places"] for hooks in HOOKS.values() for row in hooks.off),
     )
     for written in places
     if written.startswith("$")
@@ -72,3 +69,35 @@ def run(
         return Ran(status, out, err)
 
     return command
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a computer without any host: its home folder, which is the project, too."""
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bin").mkdir()
+    return tmp_path
+
+
+def program(path: Path, text: str) -> str:
+    """Write a program that can be started, and return its path."""
+    path.write_text(f"#!{sys.executable}\n{text}\n", "utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture
+def stranger(machine: Path, installation: Path) -> Path:
+    """Be in a cloned repository whose programs leave the file `ran`, and on whose PATH it is."""
+    here = machine / "repository"
+    (here / "link").mkdir(parents=True)
+    (here / "link" / "humanmcp").symlink_to(installation)
+    text = f"open({str(here / 'ran')!r}, 'w')"
+    for name in ("humanmcp", "python", "uvx", "npx"):
+        program(here / name, text)
+    (here / "sitecustomize.py").write_text(text)
+    (here / "humanmcp.py").write_text(text)
+    return here

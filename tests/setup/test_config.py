@@ -592,38 +592,6 @@ def test_a_host_that_asks_before_each_question_is_told_how_to_allow_them(
     assert "--allowedTools" not in run("codex").err
 
 
-def test_a_host_that_can_sends_its_permission_prompts_to_us(
-    run: Callable[..., Ran], tmp_path: Path
-) -> None:
-    """The entry offers the tool and waits a day; with the hook, one way is printed, not both."""
-    ran = run("claude-code", "--approvals", "--name", "me")
-    assert "--permission-prompt-tool" not in ran.err
-    run("claude-code", "--approvals", "--name", "me", "--write")
-    entry = json.loads((tmp_path / ".mcp.json").read_text("utf-8"))["mcpServers"]["me"]
-    assert "--approvals" in entry["args"]
-    assert entry["timeout"] == 86_400_000
-    refused = run("zed", "--approvals", "--write")
-    assert refused.status
-    assert "knows no hook of Zed" in refused.err
-
-
-@pytest.mark.parametrize(
-    ("host", "told"),
-    [
-        ("claude-code", "add --approvals (measured with 2.1.332)"),
-        ("codex", "by a hook: add --approvals (measured with 0.171.0)"),
-        ("opencode", "by a hook: add --approvals (measured with 1.18.33)"),
-        ("vscode", "documented since"),
-    ],
-)
-def test_an_entry_comes_with_where_its_host_sends_permission_prompts(
-    run: Callable[..., Ran], host: str, told: str
-) -> None:
-    """And how that is known."""
-    assert told in run(host).err
-    assert BY_NAME[host].prompts["known"] in {"measured", "documented"}
-
-
 def test_two_at_once_lose_no_entry(tmp_path: Path) -> None:
     """Each looks again before it replaces the file, and tries again."""
     path = tmp_path / "mcp.json"

@@ -18,6 +18,7 @@ from humanmcp.setup import doctor
 from humanmcp.setup.doctor import DoctorShape, Finding, Level
 from humanmcp.setup.hosts import HOSTS, Format
 from humanmcp.setup.trial import run_trial
+from tests.setup.conftest import program
 
 BANNER: Final = """
 import json, sys
@@ -203,24 +204,6 @@ def test_the_lock_says_whether_the_page_runs(home: Path) -> None:
         lock.release()
 
 
-@pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a computer without any host: its home folder, which is the project, too."""
-    for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(tmp_path))
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bin").mkdir()
-    return tmp_path
-
-
-def program(path: Path, text: str) -> str:
-    """Write a program that can be started, and return its path."""
-    path.write_text(f"#!{sys.executable}\n{text}\n", "utf-8")
-    path.chmod(0o755)
-    return str(path)
-
-
 def entries_of(machine: Path, **entries: Any) -> None:  # noqa: ANN401 - any JSON value
     """Write entries of Cursor."""
     (machine / ".cursor").mkdir(exist_ok=True)
@@ -359,20 +342,6 @@ def _put(value: Any, **named: object) -> Any:  # noqa: ANN401 - any JSON value
     return json.loads(text)
 
 
-@pytest.fixture
-def stranger(machine: Path, installation: Path) -> Path:
-    """Be in a cloned repository whose programs leave the file `ran`, and on whose PATH it is."""
-    here = machine / "repository"
-    (here / "link").mkdir(parents=True)
-    (here / "link" / "humanmcp").symlink_to(installation)
-    text = f"open({str(here / 'ran')!r}, 'w')"
-    for name in ("humanmcp", "python", "uvx", "npx"):
-        program(here / name, text)
-    (here / "sitecustomize.py").write_text(text)
-    (here / "humanmcp.py").write_text(text)
-    return here
-
-
 @pytest.mark.parametrize("name", OF_STRANGERS)
 @pytest.mark.parametrize("place", [".mcp.json", ".vscode/mcp.json"])
 def test_nothing_of_a_repository_runs(
@@ -396,40 +365,6 @@ def test_nothing_of_a_repository_runs(
         "host reaches",
     }
     assert found
-
-
-@pytest.mark.parametrize(
-    ("command", "code"),
-    [
-        ("./humanmcp hook --limit 5", "hook other"),
-        ("{here}/humanmcp hook --limit 5", "hook other"),
-        ("humanmcp hook --limit 5", "hook other"),
-        ("{here}/python -m humanmcp hook --limit 5", "hook other"),
-        ("{ours} hook --limit 5 --notify 'touch {here}/ran'", "hook other"),
-        ("{ours} hook --limit 5 --inbox postgresql://127.0.0.1:9/x", "hook other"),
-        ("{ours} hook --limit 5 > {here}/ran", "hook other"),
-        ("PATH={here} {ours} hook --limit 5", "hook"),
-        ("{python} -m humanmcp hook --limit 5", "hook"),
-        ("{ours} hook --limit 5; touch {here}/ran", ""),
-        ("{ours} hook --limit 5 $(touch {here}/ran)", ""),
-        ("sh -c 'touch {here}/ran' humanmcp hook", ""),
-        ("cd {here} && ./humanmcp hook", ""),
-        ("{here}/my-humanmcp hook", ""),
-    ],
-)
-def test_no_hook_of_a_repository_runs(
-    stranger: Path, installation: Path, monkeypatch: pytest.MonkeyPatch, command: str, code: str
-) -> None:
-    """Only that of this installation; a line that starts more is no hook of ours at all."""
-    monkeypatch.chdir(stranger)
-    monkeypatch.setenv("PATH", f".:{stranger}:{os.environ['PATH']}")
-    line = _put(command, here=stranger, ours=installation, python=sys.executable)
-    item = {"type": "command", "command": line, "timeout": 600}
-    path = stranger / ".github" / "hooks" / "humanmcp.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps({"hooks": {"PreToolUse": [item]}}))
-    assert list(codes(doctor.check_hooks())) == ([code] if code else [])
-    assert not (stranger / "ran").exists()
 
 
 def test_a_file_that_begins_with_a_mark_is_told(machine: Path) -> None:

@@ -15,7 +15,6 @@ import pytest
 from humanmcp.cli import main
 from humanmcp.common.settings import Settings
 from humanmcp.locales import LANGUAGES, say
-from humanmcp.setup.hook_entries import HOOKS
 from humanmcp.setup.hosts import (
     BY_NAME,
     HOSTS,
@@ -112,16 +111,6 @@ def test_a_relative_variable_is_of_the_folder_in_which_the_host_starts(
     monkeypatch.chdir(tmp_path)
     found = place(BY_NAME["claude-code"], "linux", Path("/me"), {"CLAUDE_CONFIG_DIR": "x"}, None)
     assert found == tmp_path / "x" / ".claude.json"
-
-
-@pytest.mark.parametrize("host", [host for host in HOSTS if host.name in HOOKS])
-def test_hooks_and_plugins_are_where_the_servers_of_the_host_are(host: Host) -> None:
-    """One variable moves all of them."""
-    for places in (HOOKS[host.name].places, host.plugin):
-        own = {written.partition("/")[0] for written in places if written.startswith("$")}
-        servers = (host.user_places or host.places)[""]
-        named = {written.partition("/")[0] for written in servers if written.startswith("$")}
-        assert own == named or places[-1:] == ["./.github/hooks/humanmcp.json"] or not places
 
 
 @pytest.mark.parametrize("platform", ["darwin", "win32", "linux"])

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from humanmcp.extensions.agents.hook_entries import HOOKS
 from humanmcp.inbox.contract import Item
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.setup.hook_entries import HOOKS
 from humanmcp.setup.hosts import filled_in
 from tools.hosts.installing import Installed
 from tools.hosts.model import Model

@@ -1,16 +1,12 @@
-"""What the desk starts for a person: a test prompt, and what a listener lets them try."""
+"""What the desk starts for a person: what a listener or a page of an extension lets them try."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING, Final
-
-from humanmcp.locales import say
-from humanmcp.protocol.conversation.prompts import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,16 +49,3 @@ def start(words: Sequence[str], home: Path, language: str, log: str, given: byte
             with process.stdin as stream:  # type: ignore[union-attr] # a pipe, as asked for
                 stream.write(given)
         return True
-
-
-def ask_for_nothing(home: Path, language: str) -> None:
-    """Send the person a permission prompt of humanmcp's own. Its decision is kept, and no more.
-
-    Raises:
-        OSError: it cannot be started.
-    """
-    words = say("approval", "test prompt")
-    asked = {"hook_event_name": "PermissionRequest", "tool_name": say("approval", "test tool")}
-    text = json.dumps({**asked, "session_id": "test", "tool_input": {"message": words}})
-    command = ("humanmcp", "hook", "--host", OWN)
-    start(command, home, language, "", text.encode())

@@ -17,15 +17,13 @@ from humanmcp.desk.desk import Desk
 from humanmcp.desk.examples import halves
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.server.server_definition import snippets, snippets_at
-from humanmcp.desk.settings.own_request import ask_for_nothing
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
 from humanmcp.inbox.contract import InboxError, UnknownItemError
 from humanmcp.locales import spoken_language
 from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.json.visible import visible_code
-from humanmcp.setup.hook_entries import HOOKS
-from humanmcp.setup.hosts import HOSTS, HostEntry
+from humanmcp.setup.hosts import HostEntry
 
 router: Final = page_router()
 
@@ -164,25 +162,7 @@ def remove(request: Request, values: FormValues) -> Response:
 def connect(request: Request) -> HTMLResponse:
     """Show the configuration for each host."""
     by_hand = desk_of(request).inbox.handshake_is_by_hand()
-    approvals = [
-        (host.label, f"humanmcp config {host.name} --approvals --write")
-        for host in HOSTS
-        if host.name in HOOKS
-    ]
-    return page(
-        request,
-        "settings/connect.html",
-        hosts=shown_snippets(request),
-        by_hand=by_hand,
-        approvals=approvals,
-    )
-
-
-@router.post("/test-prompt")
-def test_prompt(request: Request) -> Response:
-    """Ask the person for permission as an agent does; nothing runs."""
-    ask_for_nothing(desk_of(request).home, spoken_language())
-    return RedirectResponse("/", 303)
+    return page(request, "settings/connect.html", hosts=shown_snippets(request), by_hand=by_hand)
 
 
 @router.post("/handshake")

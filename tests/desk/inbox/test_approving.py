@@ -13,7 +13,7 @@ from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import Draft, Key
 from humanmcp.protocol.conversation.approvals import digest_of
-from tests.hook.test_hook import Agent
+from tests.extensions.agents.test_hook import Agent
 from tests.protocol.conversation.test_prompts import CLAUDE, COMMAND
 from tests.support.desk_process import Desking
 from tests.support.inbox_folder import Room, approving, outcome, permission, question

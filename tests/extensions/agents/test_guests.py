@@ -31,11 +31,12 @@ from hypothesis.stateful import (
 )
 
 from humanmcp.answering import approvals, service
-from humanmcp.answering.guests import guest_name, note_event, note_told
+from humanmcp.answering.guests import note_told
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.standing import Standing
-from humanmcp.hook.asking import PromptWaiting
-from humanmcp.hook.printer import Printer
+from humanmcp.extensions.agents.asking import PromptWaiting
+from humanmcp.extensions.agents.guests import guest_name, note_event
+from humanmcp.extensions.agents.printer import Printer
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import Reply, StoreError
 from humanmcp.inbox.folder import FolderInbox

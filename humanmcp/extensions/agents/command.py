@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.own_process import claim, log_to
 from humanmcp.common.settings import add_flags, home_folder, make_home
-from humanmcp.hook.printer import SECTION, Printer
+from humanmcp.extensions.agents.printer import SECTION, Printer
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.inbox_session import Stamps
 from humanmcp.locales import say
@@ -75,8 +75,6 @@ def _printer(arguments: argparse.Namespace, sink: int) -> Printer:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Ask a person about the prompt on stdin. Returns the exit status."""
-    from humanmcp.hook.asking import ask  # noqa: PLC0415 - a tool that has run does not pay for it
-
     source, sink = claim()
     printer = _printer(arguments, sink)
     printer.watch_limit()
@@ -89,12 +87,14 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return printer.status
     if printer.prompt.name in OVER | ENDED:
         return _note(printer.prompt, sink, settings)
+    from humanmcp.extensions.agents.asking import ask  # noqa: PLC0415 - not for a tool that has run
+
     return ask(printer, raw, text, settings)
 
 
 def _note(event: AgentPrompt, sink: int, settings: Settings) -> int:
     """Take into account that a tool has run, or that a turn has ended."""
-    from humanmcp.answering.guests import note_event  # noqa: PLC0415 - as above
+    from humanmcp.extensions.agents.guests import note_event  # noqa: PLC0415 - as above
 
     try:
         home = make_home(home_folder(settings.home))

@@ -574,7 +574,8 @@ def test_the_name_of_a_prompt_is_never_that_of_another_one(agent: Agent) -> None
 def test_an_unforeseen_fault_of_ours_runs_no_tool(tmp_path: Path, host: str, event: str) -> None:
     """Silence would run it there: what is safe is printed whatever fails while stdin is read."""
     script = (
-        "import sys; from humanmcp.hook import command as one; from humanmcp import cli; "
+        "import sys; from humanmcp import cli; "
+        "from humanmcp.extensions.agents import command as one; "
         "read = one.read_prompt; "
         "one.read_prompt = lambda text, *more: read(text, *more) if not text else 1 / 0; "
         "sys.exit(cli.main(sys.argv[1:]))"

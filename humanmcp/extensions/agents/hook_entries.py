@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from humanmcp.setup.hosts import HostCommand
 
+SECTION: Final = "agents"
 KEY: Final = "hooks"
 """The member of every host's file with a list for each event."""
 BEFORE_THE_END: Final = 5
@@ -45,6 +46,12 @@ _WINDOWS_PATH: Final = re.compile(r"""[&\s"']*[A-Za-z]:\\""")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z_0-9]*=")
 _CONTROL: Final = frozenset(";|&()")
 """With these a shell starts another command, too."""
+
+
+class HooksError(ConfigFileError):
+    """The hooks of a file are not what its host reads."""
+
+    section = SECTION
 
 
 class Off(NamedTuple):
@@ -125,7 +132,7 @@ class HostHooks:
 
 
 def _read() -> Iterator[tuple[str, HostHooks]]:
-    table = resources.files("humanmcp.setup").joinpath("hooks.toml")
+    table = resources.files(__package__).joinpath("hooks.toml")
     for name, facts in tomllib.loads(table.read_text("utf-8")).items():
         yield name, HostHooks(**facts)
 
@@ -166,7 +173,7 @@ def hook_command(host: str, command: HostCommand, wait: int) -> str:
 
 def plugin_text(hooks: HostHooks, words: Sequence[str]) -> str:
     """Return the plugin of a host, which starts the hook with these words."""
-    text = resources.files("humanmcp.setup").joinpath(hooks.plugin).read_text("utf-8")
+    text = resources.files(__package__).joinpath(hooks.plugin).read_text("utf-8")
     return text.replace(NO_WORDS, f"{NO_WORDS[:-2]}{json.dumps(words)}", 1)
 
 
@@ -354,7 +361,7 @@ def _stop_if_odd(file: ConfigFile, items: Mapping[str, Any]) -> None:
         start, _end = jsonc.span_of(file.text, path) or (0, 0)
         line, column = line_and_column(file.text, start)
         code = "hooks no list" if path[1:] else "hooks no object"
-        raise ConfigFileError(code, path=file.path, line=line, column=column, name=path[-1])
+        raise HooksError(code, path=file.path, line=line, column=column, name=path[-1])
 
 
 def hooked(file: ConfigFile, items: Mapping[str, Any], new: str) -> ConfigFile:

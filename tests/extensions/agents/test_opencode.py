@@ -12,10 +12,10 @@ import pytest
 
 from humanmcp.answering import approvals
 from humanmcp.answering.open_exchange import OpenExchange
+from humanmcp.extensions.agents.hook_entries import HOOKS, plugin_text
 from humanmcp.inbox.contract import Reply
 from humanmcp.protocol.conversation.stages import ExchangeState
-from humanmcp.setup.hook_entries import HOOKS, plugin_text
-from tests.hook.test_hook import COMMAND, Agent, allow, send
+from tests.extensions.agents.test_hook import COMMAND, Agent, allow, send
 from tests.protocol.conversation.test_prompts import WORDS
 from tests.support.waiting import PATIENCE, until
 

@@ -27,18 +27,18 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.guests import (
+from humanmcp.answering.standing import Standing
+from humanmcp.common.line_pipe import has_reader
+from humanmcp.common.own_process import StopSignals, log_to
+from humanmcp.common.settings import home_folder, make_home
+from humanmcp.extensions.agents.guests import (
     ENDINGS,
     amend_record,
     begin_facts,
     fitting_pattern,
     record_unconfirmed,
 )
-from humanmcp.answering.standing import Standing
-from humanmcp.common.line_pipe import has_reader
-from humanmcp.common.own_process import StopSignals, log_to
-from humanmcp.common.settings import home_folder, make_home
-from humanmcp.hook.printer import SECTION
+from humanmcp.extensions.agents.printer import SECTION
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import FALLBACK_POLL, SLOW, Attendant
 from humanmcp.inbox.contract import Answer, InboxError, Item, Key, Purpose, Reply, Tail, Waiting
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.common.settings import Settings
-    from humanmcp.hook.printer import Printer
+    from humanmcp.extensions.agents.printer import Printer
     from humanmcp.inbox.contract import Inbox
 
 logger = logging.getLogger(__name__)
@@ -87,7 +87,8 @@ def ask(printer: Printer, raw: bytes, text: str, settings: Settings) -> int:
     except Exception:  # an agent must hear what is safe, whatever is wrong here
         logger.exception("this should not happen; please report it")
         printer.lost(say(SECTION, "lost", why=say(SECTION, "fault")))
-    printer.lost(say(SECTION, "ended"))
+    if not printer.is_over:
+        printer.lost(say(SECTION, "ended"))
     return printer.status
 
 

@@ -11,10 +11,7 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.common import jsonc, toml_edit
-from humanmcp.locales import say
-from humanmcp.protocol.conversation.prompts import EVENTS, LABELS
-from humanmcp.setup import doctor
-from humanmcp.setup.hook_entries import (
+from humanmcp.extensions.agents.hook_entries import (
     BEFORE_THE_END,
     HOOKS,
     hook_command,
@@ -25,6 +22,10 @@ from humanmcp.setup.hook_entries import (
     with_hooks,
     without_hooks,
 )
+from humanmcp.extensions.agents.host_prompts import PROMPTS
+from humanmcp.locales import say
+from humanmcp.protocol.conversation.prompts import EVENTS, LABELS
+from humanmcp.setup import doctor
 from humanmcp.setup.hosts import BY_NAME, HostCommand, filled_in
 from tests.support.inbox_folder import Ran
 
@@ -82,7 +83,7 @@ def test_a_command_line_of_windows_is_one_for_each_shell_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Git Bash would drop backslashes, and PowerShell starts what is quoted after `&` alone."""
-    monkeypatch.setattr("humanmcp.setup.hook_entries.sys.platform", "win32")
+    monkeypatch.setattr("humanmcp.extensions.agents.hook_entries.sys.platform", "win32")
     for program, first in (
         ("C:\\me\\humanmcp.exe", "C:/me/humanmcp.exe"),
         ("C:\\My Tools\\humanmcp.exe", '"C:/My Tools/humanmcp.exe"'),
@@ -252,7 +253,7 @@ def test_an_edit_that_fails_is_no_fault_of_the_file(
     path = HOOKS["codex"].path
     path.parent.mkdir()
     path.write_text('{"hooks": {}}', "utf-8")
-    monkeypatch.setattr("humanmcp.setup.hook_entries.with_hooks", lambda *_: "{,}")
+    monkeypatch.setattr("humanmcp.extensions.agents.hook_entries.with_hooks", lambda *_: "{,}")
     written = run("codex", "--approvals", "--write")
     assert "cannot change" in written.err
     assert "not JSON" not in written.err
@@ -300,9 +301,9 @@ def test_what_switches_the_hooks_off_is_said(
     assert told in again.err
     assert "come to your inbox" not in again.err
     assert told in run(host, "--approvals").err
-    (found,) = doctor.check_hooks()
+    (found,) = PROMPTS.check()
     assert (found.code, found.level) == ("hook off", doctor.Level.PROBLEM)
-    assert told in say("doctor", found.code, **dict(found.fillings))
+    assert told in say(found.section, found.code, **dict(found.fillings))
 
 
 def test_a_policy_of_the_system_is_looked_at(
@@ -321,7 +322,7 @@ def test_writing_the_hook_ends_in_two_lines(run: Callable[..., Ran], host: str) 
     """What is to be done now, and what the hook does not ask about."""
     lines = run(host, "--approvals", "--write").err.splitlines()
     assert lines[-2].startswith(f"Restart {BY_NAME[host].label}. Then its permission prompts")
-    assert lines[-1] == say("config", f"gate {host}", seconds=HOOKS[host].wait - BEFORE_THE_END)
+    assert lines[-1] == say("agents", f"gate {host}", seconds=HOOKS[host].wait - BEFORE_THE_END)
     assert all(line.startswith(("Written: ", "The old file")) for line in lines[:-2])
 
 
@@ -393,7 +394,7 @@ def test_a_host_without_hooks_gets_a_plugin_that_starts_ours(
     assert words[words.index("hook") :][:3] == ["hook", "--host", "opencode"]
     assert facts.limit == HOOKS["opencode"].wait - BEFORE_THE_END
     assert "already there" in run("opencode", "--approvals", "--write").err
-    (found,) = doctor.check_hooks()
+    (found,) = PROMPTS.check()
     assert (found.code, dict(found.fillings)["path"]) == ("hook", path)
     assert run("opencode", "--remove").status == 0
     assert not path.exists()
@@ -446,8 +447,8 @@ def test_the_doctor_tries_the_hook(
     path.write_text(
         path.read_text("utf-8").replace(old, new) if old else path.read_text("utf-8"), "utf-8"
     )
-    (found,) = doctor.check_hooks()
-    sentence = say("doctor", found.code, **dict(found.fillings))
+    (found,) = PROMPTS.check()
+    sentence = say(found.section, found.code, **dict(found.fillings))
     assert told in sentence
     assert (found.level is doctor.Level.OK) is (not old)
 
@@ -473,9 +474,9 @@ def test_a_hook_that_its_host_does_not_trust_is_told(
     """It is not run; whether it was changed since is for Codex to say."""
     assert installation.exists()
     run("codex", "--approvals", "--write")
-    assert [one.code for one in doctor.check_hooks()] == ["hook untrusted"]
+    assert [one.code for one in PROMPTS.check()] == ["hook untrusted"]
     trust(state)
-    assert [one.code for one in doctor.check_hooks()] == [code]
+    assert [one.code for one in PROMPTS.check()] == [code]
 
 
 def test_the_inbox_folder_of_a_hook_is_looked_at(
@@ -486,7 +487,7 @@ def test_the_inbox_folder_of_a_hook_is_looked_at(
     run("codex", "--approvals", "--write", "--home", str(tmp_path / "file"))
     trust()
     (tmp_path / "file").touch()
-    assert [one.code for one in doctor.check_hooks()] == ["hook trust", "home no folder"]
+    assert [one.code for one in PROMPTS.check()] == ["hook trust", "home no folder"]
 
 
 def test_a_part_of_the_hook_is_not_the_hook(run: Callable[..., Ran], installation: Path) -> None:
@@ -495,6 +496,6 @@ def test_a_part_of_the_hook_is_not_the_hook(run: Callable[..., Ran], installatio
     run("claude-code", "--approvals", "--write")
     path = HOOKS["claude-code"].path
     path.write_text(jsonc.take(path.read_text("utf-8"), ("hooks", "Stop")), "utf-8")
-    assert [one.code for one in doctor.check_hooks()] == ["hook part"]
+    assert [one.code for one in PROMPTS.check()] == ["hook part"]
     run("claude-code", "--approvals", "--write")
-    assert [one.code for one in doctor.check_hooks()] == ["hook"]
+    assert [one.code for one in PROMPTS.check()] == ["hook"]

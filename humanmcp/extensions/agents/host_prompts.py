@@ -1,0 +1,195 @@
+"""The hooks of hosts in `config HOST --approvals` and `doctor`."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.common.child import environment
+from humanmcp.common.terminal import Painted
+from humanmcp.extensions.agents.hook_entries import (
+    HOOKS,
+    SECTION,
+    HookFacts,
+    HostHooks,
+    hook_command,
+    hook_facts,
+    hook_limit,
+    hook_words,
+    hooked,
+    is_our_plugin,
+    our_hooks,
+    plugin_facts,
+    plugin_text,
+    words_of,
+)
+from humanmcp.locales import say
+from humanmcp.protocol.json.visible import one_line
+from humanmcp.setup import doctor
+from humanmcp.setup.config_file import ConfigFile, ConfigFileError, with_more_tries
+from humanmcp.setup.hosts import BY_NAME, Format, Host, as_ours, command_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+HOOK_WITHIN: Final = 5.0
+"""Seconds within which a hook must have ended that has nothing to ask."""
+_HOOK_FLAGS: Final = frozenset({"--host", "--event", "--limit", "--home", "--lang"})
+"""The flags of a hook that reach out of the folder of a trial in no way."""
+
+
+class HookAddition:
+    """The hook of one host (`setup/addition.py`)."""
+
+    def __init__(
+        self, host: Host, hooks: HostHooks, given: Mapping[str, Any], wait: int | None
+    ) -> None:
+        self._host = dataclasses.replace(host, format=Format.JSONC)
+        self._hooks = hooks
+        seconds = wait or hooks.wait
+        self._limit = hook_limit(seconds)
+        passed = {name: one for name, one in given.items() if name in ("home", "inbox", "lang")}
+        server = command_for(passed, ())
+        command = hook_command(host.name, server, seconds)
+        self._items, self._new = hooks.items(command, seconds), hooks.new
+        if hooks.plugin:
+            self._items = {"": command}
+            self._new = plugin_text(hooks, hook_words(host.name, server, seconds))
+
+    def _say(self, code: str, **fillings: object) -> str:
+        return say(SECTION, code, label=self._host.label, path=self._hooks.path, **fillings)
+
+    def offer(self) -> str:
+        known = self._say(f"known {self._host.prompts['known']}", **self._host.prompts)
+        return self._say("prompts", source=known)
+
+    def where(self) -> str:
+        return self._say("where hook")
+
+    def snippet(self) -> str:
+        empty = ConfigFile(self._host, self._hooks.path, "")
+        return hooked(empty, self._items, self._new).text.removesuffix("\n")
+
+    def check(self) -> None:
+        self._changed(self._items)
+
+    def write(self) -> str:
+        return self._say("hook written" if self._is_changed(self._items) else "hook unchanged")
+
+    def remove(self, *, is_asked: bool) -> str:
+        is_removed = self._is_changed({})
+        code = "hook removed" if is_removed else "hook absent"
+        return self._say(code) if is_asked or is_removed else ""
+
+    def notes(self, *, is_written: bool) -> Iterator[str | Painted]:
+        off = self._hooks.switched_off()
+        if off is not None:
+            told = say(SECTION, "runs no hook", label=self._host.label, **off._asdict())
+            yield Painted(told, "yellow")
+        elif is_written:
+            yield self._say("hook next")
+        yield self._say(f"gate {self._host.name}", seconds=self._limit)
+
+    def _changed(self, items: Mapping[str, Any]) -> ConfigFile | None:
+        """Return the file of the hooks with exactly these of ours; None if it has them already."""
+        file = ConfigFile.read(self._host, self._hooks.path)
+        after = hooked(file, items, self._new)
+        return None if after.text == file.text else after
+
+    def _is_changed(self, items: Mapping[str, Any]) -> bool:
+        """Have exactly these items of ours in the file. Return False if it had them already."""
+
+        def change() -> bool:
+            after = self._changed(items)
+            if after is not None:
+                after.write()
+            return after is not None
+
+        return with_more_tries(change)
+
+
+class HostPrompts:
+    """What brings the permission prompts of hosts: a `SetupPart`."""
+
+    def of(self, host: Host, given: Mapping[str, Any], wait: int | None) -> HookAddition | None:
+        hooks = HOOKS.get(host.name)
+        return None if hooks is None else HookAddition(host, hooks, given, wait)
+
+    def check(self) -> Iterator[doctor.Finding]:
+        """Check whether each hook starts, and gives up before its host."""
+        for name, hooks in HOOKS.items():
+            host = dataclasses.replace(BY_NAME[name], format=Format.JSONC)
+            try:
+                file = ConfigFile.read(host, hooks.path)
+                content = {} if hooks.plugin else file.value
+            except ConfigFileError as error:
+                yield doctor.warning("host bad", label=host.label, why=error)
+                continue
+            if our_hooks(content) or (hooks.plugin and is_our_plugin(file.text)):
+                facts = plugin_facts(file.text) if hooks.plugin else hook_facts(content, hooks)
+                yield from _check_hook(host, hooks, facts, content)
+
+
+PROMPTS: Final = HostPrompts()
+
+
+def _finding(level: Callable[..., doctor.Finding], code: str, **fillings: object) -> doctor.Finding:
+    return dataclasses.replace(level(code, **fillings), section=SECTION)
+
+
+def _check_hook(
+    host: Host, hooks: HostHooks, facts: HookFacts | None, content: Mapping[str, Any]
+) -> Iterator[doctor.Finding]:
+    """Yield what is so of a hook, and what is wrong with the inbox folder of one that works."""
+    about = {"label": host.label, "path": hooks.path, "host": host.name}
+    words = words_of(facts.command) if facts else ()
+    if facts is None:
+        yield _finding(doctor.problem, "hook part", **about)
+    elif not facts.limit < facts.wait:
+        yield _finding(doctor.problem, "hook limit", **about)
+    elif (off := hooks.switched_off()) is not None:
+        yield _finding(
+            doctor.problem, "hook off", **about, file=off.path, member=off.member, value=off.value
+        )
+    elif not _is_harmless(as_ours(words)):
+        yield _finding(doctor.warning, "hook other", **about, command=facts.command)
+    elif why := _cannot_start(as_ours(words)):
+        yield _finding(doctor.problem, "hook silent", **about, why=why)
+    elif facts.matcher:
+        yield _finding(doctor.warning, "hook matcher", **about, matcher=facts.matcher)
+    elif not hooks.is_trusted(content):
+        yield _finding(doctor.warning, "hook untrusted", **about)
+    else:
+        code = "hook trust" if hooks.trusted_in else "hook"
+        yield _finding(doctor.ok, code, **about, limit=f"{facts.limit:g}")
+        yield from doctor.check_home_of(words)
+
+
+def _is_harmless(words: Sequence[str]) -> bool:
+    """Return True for a hook of this installation that only looks into an inbox folder."""
+    flags = {word.partition("=")[0] for word in words if word.startswith("--")}
+    is_redirected = any(word and not word.strip("<>|&") for word in words)
+    return bool(words) and flags <= _HOOK_FLAGS and not is_redirected
+
+
+def _cannot_start(words: Sequence[str]) -> str:
+    """Run a hook on the end of a session that it does not know. Return why that fails, or ""."""
+    with tempfile.TemporaryDirectory(prefix="humanmcp-doctor-") as scratch:
+        try:
+            ran = subprocess.run(  # noqa: S603 - a command of this installation
+                [*words, "--home", str(Path(scratch, "home"))],
+                input=b'{"hook_event_name": "Stop"}',
+                capture_output=True,
+                timeout=HOOK_WITHIN,
+                check=False,
+                cwd=scratch,
+                env=environment({}),
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    is_right = ran.returncode == 0 and not ran.stdout
+    told = ran.stderr.decode("utf-8", "replace").strip()
+    return "" if is_right else one_line(told, 300) or str(ran.returncode)

@@ -1,1 +1,0 @@
-"""Permission prompts of agents that hand them to a program: their hooks."""

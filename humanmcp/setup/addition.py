@@ -1,0 +1,50 @@
+"""What an extension adds to a host: what `config` writes beside its entry, what `doctor` checks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from humanmcp.common.terminal import Painted
+    from humanmcp.setup.doctor import Finding
+    from humanmcp.setup.hosts import Host
+
+
+class Addition(Protocol):
+    """What brings the permission prompts of one host here, with `config HOST --approvals`.
+
+    What changes a file raises a `ConfigFileError`.
+    """
+
+    def offer(self) -> str:
+        """Return how it is asked for, for a person who has not; "" to say nothing."""
+
+    def where(self) -> str:
+        """Return where `snippet` goes."""
+
+    def snippet(self) -> str:
+        """Return what to paste."""
+
+    def check(self) -> None:
+        """Raise what `write` would raise, and change nothing."""
+
+    def write(self) -> str:
+        """Write it, once. Return what was done."""
+
+    def remove(self, *, is_asked: bool) -> str:
+        """Take it out. Return what was done; "" if nothing was, and nobody asked for it."""
+
+    def notes(self, *, is_written: bool) -> Iterator[str | Painted]:
+        """Yield what comes next, and what it does not do."""
+
+
+class SetupPart(Protocol):
+    """What an extension names in `setups`."""
+
+    def of(self, host: Host, given: Mapping[str, Any], wait: int | None) -> Addition | None:
+        """Return what belongs to a host. `given` are settings, `wait` the seconds that it waits."""
+
+    def check(self) -> Iterator[Finding]:
+        """Yield what is so of what was written, and what is wrong with it."""
