@@ -360,7 +360,7 @@ def test_a_row_begins_with_the_tool_and_letters_come_with_a_second_session(
 def test_nothing_comes_from_elsewhere_and_little_comes_at_all(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """No foreign request, every file there, less than 190 kB for a message.
+    """No foreign request, every file there, less than 191 kB for a message.
 
     The JSON editor is loaded when its view is opened, and what it offers when one writes in it.
     """
@@ -382,7 +382,7 @@ def test_nothing_comes_from_elsewhere_and_little_comes_at_all(
     assert shown.foreign == fresh.foreign == []
     assert failed == []
     written = weight(loaded, desk.page(f"/m/{name}/2"))
-    assert opened <= written < 190_500
+    assert opened <= written < 191_500
 
 
 def weight(loaded: set[str], html: str) -> int:

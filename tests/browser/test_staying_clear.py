@@ -8,7 +8,16 @@ from playwright.sync_api import Route, expect
 
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from tests.browser.seats import Opened, Windows, begin, boxes_of, call, request, until_keys_act
+from tests.browser.seats import (
+    PHONE,
+    Opened,
+    Windows,
+    begin,
+    boxes_of,
+    call,
+    request,
+    until_keys_act,
+)
 from tests.browser.test_answering import read_json, write_json
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
@@ -205,14 +214,71 @@ def test_a_box_below_the_fold_comes_no_further_up_than_it_must(
     assert 0 <= bar["y"] - box["y"] - box["height"] < 60
 
 
-def test_of_many_messages_about_the_page_the_last_two_stay(opened: Opened) -> None:
-    """More would cover the card that they are about."""
-    page = opened(request("tools/list", None, "1"))
+@pytest.mark.parametrize("view", ["desk", "focus", "phone"])
+def test_messages_about_the_page_cover_nothing_of_what_is_open(opened: Opened, view: str) -> None:
+    """The last two lie over the list; where there is none, the last one over the bar."""
+    page = opened(call("1", city="Tokyo"), **(PHONE if view == "phone" else {}))
+    if view == "focus":
+        page.get_by_role("button", name="Focus view").click()
+        expect(page.locator("body.quiet")).to_have_count(1)
+    elif view == "phone":
+        page.locator("#rows .row > a").tap()
+        page.wait_for_url("**/m/**")
+    until_keys_act(page)
     page.evaluate(
         """async () => {
             const loaded = performance.getEntriesByType("resource").map((one) => one.name);
             const { tell } = await import(loaded.find((one) => one.endsWith("/words.js")));
-            for (const code of ["copied", "ordered", "held"]) tell(code);
+            for (const code of ["copied", "ordered", "stored"]) tell(code);
         }"""
     )
     expect(page.locator("#said p")).to_have_count(2)
+    expect(page.locator("#said p:visible")).to_have_count(2 if view == "desk" else 1)
+    bar, card, said = boxes_of(page.locator(".bar"), page.locator("article"), page.locator("#said"))
+    if view == "desk":
+        assert said["x"] + said["width"] <= card["x"]
+    else:
+        assert said["y"] + said["height"] <= bar["height"]
+
+
+def test_on_a_phone_the_place_of_a_problem_is_marked_in_the_text(opened: Opened) -> None:
+    """What is marked is a copy below the area: laid out alike, gone while somebody types."""
+    page = opened(call("7", city="Tokyo"), **PHONE)
+    page.locator("#rows .row > a").tap()
+    page.locator("#tab-json").tap()
+    rows = "\n".join('["' + "日本 ab " * n + '"],' for n in range(40))
+    text = f'{{"jsonrpc": "2.0", "id": "7",\n"result": {{"a": [{rows}\n0], "content": []}}}}'
+    write_json(page, text)
+    marks = page.locator("#under mark")
+    expect(marks.first).to_have_text('"7"')
+    area, under = (
+        page.locator(one).evaluate("one => [one.scrollHeight, one.clientWidth]")
+        for one in ("#document", "#under")
+    )
+    assert area == under
+    page.locator("#document").evaluate("one => { one.scrollTop = 90; }")
+    until(lambda: page.locator("#under").evaluate("one => one.scrollTop") == 90, "it follows")
+    page.locator("#problems button.place").first.tap()
+    until(lambda: page.locator("#under").evaluate("one => one.scrollTop") == 0, "the place is seen")
+    page.keyboard.type("8")  # over the place
+    expect(page.locator("#document")).to_have_value(text.replace('"7"', "8"))
+    expect(marks.first).to_have_text("8")
+
+
+def test_where_the_scripts_do_not_come_the_plain_form_does(opened: Opened) -> None:
+    """While they are on their way it only keeps their place: nobody sees two forms in turn."""
+    page = opened(call("7", city="Tokyo"))
+    page.route("**/desk.js", lambda route: route.abort())
+    page.reload()
+    form = page.locator(".plain-composer")
+    seen = form.evaluate(
+        """one => {
+            const [wait] = one.getAnimations();
+            wait.currentTime = 0;
+            const before = getComputedStyle(one).visibility;
+            wait.finish();
+            return [before, getComputedStyle(one).visibility];
+        }"""
+    )
+    assert seen == ["hidden", "visible"]
+    expect(form.get_by_role("button")).to_be_visible()

@@ -1,6 +1,6 @@
 // JSON in a text area, and CodeMirror in its place where it was built and a keyboard is at hand.
 
-import { byId, fillField, make } from "./dom.js";
+import { byId, fillField, first, make } from "./dom.js";
 import { unitsAt } from "./jsontext.js";
 import { composed } from "./sender.js";
 import { call } from "./talk.js";
@@ -99,12 +99,18 @@ export function loadEditor(area, acts, taken) {
   }).observe(area);
 }
 
+// What is wrong is marked in a copy of the text that lies under the area, as both are laid out alike.
 class PlainEditor {
   /** @param {HTMLTextAreaElement} area @param {EditorActs} acts */
   constructor(area, { onChange, onMove }) {
     this.area = area;
-    area.addEventListener("input", () => onChange(area.value));
+    this.under = byId("under");
+    area.addEventListener("input", () => {
+      this.under.replaceChildren();
+      onChange(area.value);
+    });
     area.addEventListener("selectionchange", () => onMove(this.position()));
+    area.addEventListener("scroll", () => { this.under.scrollTop = area.scrollTop; });
   }
 
   position() {
@@ -129,11 +135,24 @@ class PlainEditor {
   /** @param {Mark[]} marks */
   mark(marks) {
     this.area.setAttribute("aria-invalid", String(marks.some((one) => one.severity === "error")));
+    const text = this.area.value;
+    let at = 0;
+    const parts = marks.toSorted((one, other) => one.from - other.from).flatMap(({ from, to, severity }) => {
+      if (from < at) return [];
+      const [line] = text.slice(from, Math.max(to, from + 1)).split("\n", 1); // as in the editor: of many lines the first
+      const before = text.slice(at, from);
+      at = from + line.length;
+      return [before, make("mark", { class: severity, "data-from": from }, line)];
+    });
+    this.under.replaceChildren(...parts, `${text.slice(at)}\u200b`);
+    this.under.scrollTop = this.area.scrollTop;
   }
 
   /** @param {Span} range */
   select({ from, to }) {
     this.area.focus();
     this.area.setSelectionRange(from, to);
+    const place = first(`[data-from="${from}"]`, this.under);
+    if (place) this.area.scrollTop = place.offsetTop - this.area.clientHeight / 2;
   }
 }
