@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.answering.alone import count_problems
 from humanmcp.answering.summary import GIST, LineKind
 from humanmcp.common.timestamps import log_time
-from humanmcp.common.web_folder import web_folder
+from humanmcp.common.web_folder import palette, web_folder
 from humanmcp.export import timeline
 from humanmcp.export.recording import ANSWERING, ASKING, NOTED, build_conversation, problems_in
 from humanmcp.locales import describe, say, spoken_language
@@ -276,7 +276,7 @@ def _page(conversation: RecordedConversation, options: ExportOptions) -> Iterato
     yield f"<title>{title}</title>"
     own = resources.files("humanmcp.export").joinpath("html.css").read_text("utf-8")
     of_plots = (web_folder() / "static" / "timeline.css").read_text("utf-8")
-    yield f"<style>\n{own}{of_plots}</style></head>"
+    yield f"<style>\n{palette()}\n{own}{of_plots}</style></head>"
     yield f"<body><main><h1>{title}</h1>"
     yield from _facts(conversation, options)
     yield from _plots(conversation)

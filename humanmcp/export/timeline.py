@@ -153,7 +153,7 @@ def _bar(
         answered=answer is not None,
         person=tuple(spans),
         marks=tuple(marks),
-        gist=one_line(call.request.gist, _LABEL),
+        gist=one_line(call.request.gist, _LABEL) if call.request.gist != call.request.name else "",
     )
 
 

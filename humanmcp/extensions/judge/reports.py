@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.junit import Case, junit
+from humanmcp.common.web_folder import palette
 from humanmcp.extensions.judge.misbehaviours import misbehaviours
 from humanmcp.extensions.judge.verdicts import Verdict, Word
 from humanmcp.locales import say, spoken_language
@@ -25,16 +26,16 @@ GRAVE: Final = (Word.SILENT, Word.BELIEVED, Word.HUNG, Word.DIED)
 """The words that a test counts as a failure."""
 
 _STYLE: Final = """
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { background: Canvas; color: CanvasText; }
+body { background: var(--paper); color: var(--ink); font: 1rem/1.55 var(--text); }
 main { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; width: 100%; }
 td, th { text-align: start; vertical-align: top; padding: .4rem .6rem; }
-tr { border-top: 1px solid #8886; }
+tr { border-top: 1px solid var(--line); }
+code, pre { font-family: var(--mono); }
 pre { overflow-x: auto; font-size: .8rem; margin: .5rem 0; }
 summary { cursor: pointer; }
-.well, .told { color: light-dark(#06632c, #7bd89b); }
-.believed, .silent, .hung, .died { color: light-dark(#a3180f, #ff9d92); font-weight: 600; }
+.well, .told { color: var(--good); }
+.believed, .silent, .hung, .died { color: var(--bad); font-weight: 600; }
 small { opacity: .75; }
 """
 
@@ -134,7 +135,7 @@ def _html(verdicts: Sequence[Verdict], client: str) -> str:
     return (
         f'<!doctype html><html lang="{spoken_language()}"><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width"><title>{title}</title>'
-        f"<style>{_STYLE}</style><main><h1><code>{title}</code></h1>"
+        f"<style>{palette()}{_STYLE}</style><main><h1><code>{title}</code></h1>"
         f"<p>{html.escape(summary(verdicts))}</p>"
         f"<table><tr><th>{html.escape(say(SECTION, 'column what'))}</th>"
         f"<th>{html.escape(say(SECTION, 'column word'))}</th></tr>"
