@@ -27,7 +27,7 @@ from humanmcp.desk.api import read_calls, write_calls
 from humanmcp.desk.book import book_page
 from humanmcp.desk.context import AsciiJson
 from humanmcp.desk.devices import login_page
-from humanmcp.desk.guard import Guard, cookie_of, header
+from humanmcp.desk.guard import FRAMED, Guard, cookie_of, header
 from humanmcp.desk.history import history_page, opening
 from humanmcp.desk.inbox import inbox_page
 from humanmcp.desk.login import linked
@@ -249,6 +249,8 @@ class StaticFiles:
             return Response(status_code=404)
         content, packed, tag, kind = found
         headers = {"ETag": tag, "Vary": "Accept-Encoding"}
+        if kind.startswith("text/html"):
+            headers |= FRAMED
         if kept == edition():
             headers["Cache-Control"] = "public, max-age=31536000, immutable"
         if request.headers.get("if-none-match") == tag:

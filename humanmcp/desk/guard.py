@@ -60,7 +60,7 @@ HEADERS: Final[Mapping[str, str]] = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
         "media-src 'self' blob:; "
-        "connect-src 'self'; manifest-src 'self'; worker-src 'self'; "
+        "connect-src 'self'; manifest-src 'self'; worker-src 'self'; frame-src 'self'; "
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
         "require-trusted-types-for 'script'"
     ),
@@ -71,6 +71,17 @@ HEADERS: Final[Mapping[str, str]] = {
     "cross-origin-resource-policy": "same-origin",
 }
 """The headers of every response, also of refusals."""
+
+FRAMED: Final[Mapping[str, str]] = {
+    "content-security-policy": (
+        "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
+        "style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; "
+        "frame-ancestors 'self'"
+    ),
+    "x-frame-options": "SAMEORIGIN",
+}
+"""The headers of a document in which a stranger's page runs: it has an origin of its own, reaches
+nothing, and is shown in a page of the desk only."""
 
 _TRUSTED: Final = {"cross-origin-opener-policy": "same-origin"}
 """A header for trustworthy origins only: encrypted, or on this computer."""
@@ -379,7 +390,8 @@ def _with_headers(send: Send, scope: Scope, *, secure: bool) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            headers.update(HEADERS)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
             if secure or (header(scope["headers"], "host") or "").startswith(_LOOPBACK):
                 headers.update(_TRUSTED)
             if "location" in headers:

@@ -84,6 +84,10 @@ class Extension(NamedTuple):
     sites: Sequence[str] = ()
     """Such modules of a site that only the extension itself serves, as a room is."""
     links: Sequence[Link] = ()
+    below: Sequence[str] = ()
+    """Functions that return what is shown below the answer of an exchange: they take the request of
+    the page and the `OpenExchange`, and return HTML, "" for nothing. An element in it with
+    `data-module` loads the script of this address."""
     desks: Sequence[str] = ()
     """Classes of listeners to a desk (`desk/moments.py`), which are made with its folder."""
     inboxes: Mapping[str, str] = _NONE

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from fastapi.routing import APIRoute
@@ -369,6 +369,30 @@ def test_every_answer_carries_the_same_protection(desking: Desking, path: str) -
         assert "unsafe" not in policy
         assert "frame-ancestors 'none'" in policy
         assert "require-trusted-types-for 'script'" in policy
+
+
+def test_only_the_frame_of_a_strangers_page_has_a_policy_of_its_own(desking: Desking) -> None:
+    """It is a file without a secret, in an origin of its own, for a page of the desk."""
+    for path in ("/static/apps/frame.html", "/static/~x/apps/frame.html"):
+        for headers in ({}, {"If-None-Match": desking.ask("GET", path).headers["etag"]}):
+            answer = desking.ask("GET", path, headers=headers)
+            for name, value in {**guard.HEADERS, **guard.FRAMED}.items():
+                assert answer.headers[name] == value
+    policy = dict(one.strip().partition(" ")[::2] for one in guard.FRAMED[POLICY].split(";"))
+    assert policy == {
+        "sandbox": "allow-scripts",
+        "default-src": "'none'",
+        "script-src": "'unsafe-inline'",
+        "style-src": "'unsafe-inline'",
+        "img-src": "data:",
+        "form-action": "'none'",
+        "base-uri": "'none'",
+        "frame-ancestors": "'self'",
+    }
+    assert "frame-src 'self'" in guard.HEADERS[POLICY]
+
+
+POLICY: Final = "content-security-policy"
 
 
 def test_only_published_files_may_be_kept(desking: Desking) -> None:

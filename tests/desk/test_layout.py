@@ -152,10 +152,10 @@ def test_a_page_decodes_the_request_at_most_once(
     monkeypatch.setattr(jsonrpc, "read", counting)
     desk = command.make_desk(inbox.home, Address(8765), Settings())
     desk.board.refresh_all()
-    inbox_page._message(desk, Key(name, 1), inbox_page.ViewOptions())
+    inbox_page._message(desk, desk.open_exchange(Key(name, 1)), inbox_page.ViewOptions())
     decoded.clear()
     for _ in range(3):
-        inbox_page._message(desk, Key(name, 1), inbox_page.ViewOptions())
+        inbox_page._message(desk, desk.open_exchange(Key(name, 1)), inbox_page.ViewOptions())
     assert [raw for raw in decoded if b"r7" in raw] == [line.encode()] * times
 
 
@@ -184,7 +184,7 @@ def test_only_the_beginning_of_a_huge_message_is_decoded_for_a_page(
     monkeypatch.setattr("humanmcp.protocol.validation.incoming.json_doubts", counting_doubts)
     desk = command.make_desk(inbox.home, Address(8765), Settings())
     desk.board.refresh_all()
-    shown = inbox_page._message(desk, Key(name, 1), inbox_page.ViewOptions())
+    shown = inbox_page._message(desk, desk.open_exchange(Key(name, 1)), inbox_page.ViewOptions())
     listed = search.recent(desk.board, 8)
     assert shown["row"].name == listed[0].name == "dice"
     assert "r7" in shown["initial_state"]

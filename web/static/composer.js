@@ -36,6 +36,7 @@ export class Composer {
     this.starting = new StartingPoints(this);
     this.toolbar = new Toolbar(this);
     this.draft.listeners.push((from) => this.changed(from));
+    box.addEventListener("ask draft", this.tellDraft);
     this.listen();
     this.views.show(this.views.best);
     this.showState();
@@ -54,7 +55,10 @@ export class Composer {
     this.showState();
     this.diagnostics.show();
     this.checker.pause.soon();
+    this.tellDraft();
   }
+
+  tellDraft = () => this.box.dispatchEvent(new CustomEvent("draft", { detail: this.draft.text }));
 
   begin() {
     if (this.toolbar.options.length && !this.draft.touched) byId("options").focus({ preventScroll: true });

@@ -49,6 +49,7 @@ export class Page {
     hideOwn(document);
     takeBackSeen();
     if (focus) this.placeFocus();
+    for (const { dataset } of all("[data-module]")) void import(`${dataset.module}`);
     document.body.dataset.opened = String(performance.now());
     nameOpen();
     this.address = location.pathname + location.search;

@@ -9,13 +9,15 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import Request
+from markupsafe import Markup
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
+from humanmcp import extensions
 from humanmcp.answering import approvals, service, summary
 from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.guests import twins_of
@@ -191,11 +193,18 @@ def _show_inbox(
         "view": view_of(request),
     }
     if key is not None:
-        values |= _message(desk, key, options)
+        opened = desk.open_exchange(key)
+        values |= _message(desk, opened, options)
+        values["below"] = [Markup(show(request, opened)) for show in _shown_below()]  # noqa: S704 - their own HTML
         values["answered_by"] = summary.answered_by(values["item"], device_of(request))
         if getattr(request.state, "looks_on", False):
             values |= {"answerable": False, "decidable": False, "initial_state": script_json(None)}
     return page(request, "inbox/inbox.html", **values)
+
+
+@cache
+def _shown_below() -> tuple[Any, ...]:
+    return extensions.loaded("below")
 
 
 def _panel(request: Request, key: Key | None) -> Panel | None:
@@ -265,10 +274,9 @@ def _copies(line: str) -> list[tuple[str, str]]:
     return copies(line) if len(line) < LONGEST else []
 
 
-def _message(desk: Desk, key: Key, options: ViewOptions) -> dict[str, Any]:
+def _message(desk: Desk, opened: OpenExchange, options: ViewOptions) -> dict[str, Any]:
     """Return all values for the page of one exchange."""
-    opened = desk.open_exchange(key)
-    item, outlined = opened.item, opened.outlined
+    key, item, outlined = opened.key, opened.item, opened.outlined
     task = service.task_of(opened, options.do)
     draft = service.draft_for(opened, task)
     diagnostics = item.diagnostics

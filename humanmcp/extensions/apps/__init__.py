@@ -10,5 +10,6 @@ EXTENSION: Final = Extension(
     commands={"roles": {"apps": f"{_HERE}.command"}},
     pages=(f"{_HERE}.apps_page",),
     links=(Link("session", "/apps/{session}", "apps", "title"),),
+    below=(f"{_HERE}.preview:below",),
     books={"app-probe": "probe.toml"},
 )

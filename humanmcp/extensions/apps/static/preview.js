@@ -1,0 +1,375 @@
+// The preview of a tool's page: a host in this window, which shows what the two say. The page is a stranger's, whoever
+// typed it: it has an origin of its own, only messages come from it, and they are text here, whatever they ask for.
+
+const MOST = 200; // messages; a page may send for ever
+const LONGEST = 100_000; // characters of a message
+const SHOWN = 2000;
+const [LOWEST, HIGHEST] = [40, 1200]; // pixels of the frame
+const TYPING = 700; // milliseconds without a key until the page is shown anew
+const VERSION = "2026-01-26";
+
+/** @typedef {Record<string, any>} Message */
+/** @typedef {{ request: boolean, needs?: Record<string, string> }} Known a kind of message: whether it has an id, and its params */
+
+/** @type {Record<string, Known>} what a page may send, and the types of what it must say */
+const FROM_PAGE = {
+  "ui/initialize": { request: true, needs: { protocolVersion: "string", "appInfo.name": "string", "appInfo.version": "string", appCapabilities: "object" } },
+  "ui/notifications/initialized": { request: false },
+  "ui/notifications/size-changed": { request: false, needs: { height: "number" } },
+  "ui/open-link": { request: true, needs: { url: "string" } },
+  "ui/message": { request: true, needs: { role: "string", content: "object" } },
+  "ui/request-display-mode": { request: true, needs: { mode: "string" } },
+  "ui/update-model-context": { request: true },
+  "tools/call": { request: true, needs: { name: "string" } },
+  "resources/read": { request: true, needs: { uri: "string" } },
+  "notifications/message": { request: false, needs: { level: "string" } },
+  ping: { request: true },
+};
+
+class AppPreview extends HTMLElement {
+  /** @type {Message} what the desk knows: the words, the address of the page, its tool, its last call */
+  known = {};
+  /** @type {HTMLIFrameElement | null} */
+  frame = null;
+  closing = new AbortController();
+  composer = document.getElementById("composer");
+  written = "";
+  page = "";
+  fault = "right";
+  /** @type {Message[]} the arguments and the result that the page is told */
+  given = [];
+  teardown = "teardown";
+  timer = 0;
+  count = 0;
+  isReady = false;
+  isBegun = false; // the page has sent ui/initialize,
+  isOpen = false; // and then that it is initialized
+  isLeaving = false;
+
+  connectedCallback() {
+    this.known = JSON.parse(this.querySelector("script")?.textContent ?? "{}");
+    const { signal } = this.closing;
+    for (const name of ["arguments", "result"]) {
+      const area = this.area(name);
+      area.value = JSON.stringify(this.known[name], null, 2);
+      area.addEventListener("input", () => this.soon(), { signal });
+    }
+    this.piece("show").addEventListener("click", () => this.show(), { signal });
+    this.piece("fault").addEventListener("change", () => { if (this.frame) this.show(); }, { signal });
+    this.piece("remove").addEventListener("click", () => this.tearDown(), { signal });
+    addEventListener("message", (event) => this.receive(event), { signal });
+    // What is typed shows at once, but only where somebody asked for the page already.
+    this.composer?.addEventListener("draft", (event) => {
+      this.written = /** @type {CustomEvent<string>} */ (event).detail;
+      if (this.pageWritten() !== this.page) this.soon();
+    }, { signal });
+  }
+
+  disconnectedCallback() {
+    this.stop();
+    this.closing.abort();
+  }
+
+  /** @param {string} name @returns {any} */
+  piece(name) {
+    return this.querySelector(`[data-part="${name}"]`);
+  }
+
+  /** @param {string} name @returns {HTMLTextAreaElement} */
+  area(name) {
+    return this.piece(name);
+  }
+
+  /** @param {string} code @param {Record<string, string | number>} [values] */
+  say(code, values = {}) {
+    const text = this.known.words[code] ?? code;
+    return text.replace(/\{(\w+)\}/g, (/** @type {string} */ all, /** @type {string} */ name) => String(values[name] ?? all));
+  }
+
+  // -- The page
+
+  // The page in the answer that was sent, or in the draft; null where there is none.
+  pageWritten() {
+    const answer = read(this.known.sent ?? this.written ?? "");
+    const contents = answer?.result?.contents ?? answer?.contents;
+    if (!Array.isArray(contents)) return null;
+    const found = contents.find((one) => one?.uri === this.known.uri) ?? contents[0];
+    if (typeof found?.text === "string") return found.text;
+    try {
+      const bytes = Uint8Array.from(atob(found.blob), (one) => one.charCodeAt(0));
+      return new TextDecoder().decode(bytes);
+    } catch {
+      return null;
+    }
+  }
+
+  soon() {
+    clearTimeout(this.timer);
+    if (this.frame) this.timer = setTimeout(() => this.show(), TYPING);
+  }
+
+  show() {
+    this.composer?.dispatchEvent(new CustomEvent("ask draft"));
+    const page = this.pageWritten();
+    const given = ["arguments", "result"].map((name) => {
+      const value = read(this.area(name).value);
+      this.area(name).setAttribute("aria-invalid", String(!isObject(value)));
+      return value;
+    });
+    this.stop();
+    if (page === null || !given.every(isObject)) return this.tell(page === null ? "no page" : "no object");
+    [this.page, this.given] = [page, given];
+    this.piece("messages").replaceChildren();
+    this.piece("told").hidden = true;
+    Object.assign(this, { count: 0, isReady: false, isBegun: false, isOpen: false, isLeaving: false });
+    const frame = document.createElement("iframe");
+    frame.title = this.say("frame");
+    frame.setAttribute("sandbox", "allow-scripts");
+    frame.referrerPolicy = "no-referrer"; // the address of this page is a secret
+    frame.src = this.dataset.frame ?? "";
+    frame.height = "150";
+    this.piece("stage").replaceChildren(frame);
+    this.piece("remove").disabled = false;
+    this.frame = frame;
+    this.fault = this.piece("fault").value;
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+    this.frame?.remove();
+    this.frame = null;
+    const remove = this.piece("remove");
+    if (remove) remove.disabled = true;
+  }
+
+  /** @param {string} code */
+  tell(code) {
+    const told = this.piece("told");
+    told.textContent = this.say(code, { most: MOST, longest: LONGEST });
+    told.hidden = false;
+  }
+
+  /** End a page that does what none may do. @param {string} code */
+  end(code) {
+    this.stop();
+    this.tell(code);
+  }
+
+  // -- What the page says
+
+  /** @param {MessageEvent} event */
+  receive({ source, data }) {
+    if (!this.frame || source !== this.frame.contentWindow) return; // who says it is known by this alone
+    if (data === "ready") {
+      if (this.isReady) return this.end("went");
+      this.isReady = true;
+      this.frame.contentWindow?.postMessage(this.page, "*");
+      return;
+    }
+    this.count += 1;
+    if (this.count > MOST) return this.end("many");
+    const text = written(data);
+    if (text === null || text.length > LONGEST) return this.end(text === null ? "unreadable" : "long");
+    const problem = this.problemOf(data);
+    const row = this.list("page", data, text, problem);
+    if (problem?.startsWith("problem shape")) return;
+    this.answer(data, row);
+  }
+
+  /** What is wrong with a message of the page, as a sentence; null for nothing. @param {Message} data */
+  problemOf(data) {
+    if (!isObject(data) || data.jsonrpc !== "2.0") return this.say("problem shape");
+    const { method, id } = data;
+    if (method === undefined) {
+      return this.isLeaving && id === this.teardown ? null : this.say("problem response");
+    }
+    const known = typeof method === "string" && Object.hasOwn(FROM_PAGE, method) ? FROM_PAGE[method] : null;
+    if (!known) return this.say("problem unknown");
+    if (known.request !== (typeof id === "string" || typeof id === "number")) return this.say(known.request ? "problem no id" : "problem id");
+    for (const [path, type] of Object.entries(known.needs ?? {})) {
+      const value = path.split(".").reduce((/** @type {any} */ at, step) => at?.[step], data.params);
+      if (typeof value !== type || value === null) return this.say("problem params", { name: path, type });
+    }
+    if (method === "ui/initialize") return this.isBegun ? this.say("problem twice") : null;
+    if (method === "ui/notifications/initialized") return this.isBegun ? null : this.say("problem order");
+    return this.isOpen || method === "ping" || method === "notifications/message" ? null : this.say("problem early");
+  }
+
+  /** Answer as a host does, and as wrongly as was chosen. @param {Message} data @param {HTMLElement} row */
+  answer({ method, id, params }, row) {
+    switch (method) {
+      case "ui/initialize":
+        this.isBegun = true;
+        if (this.fault === "early") this.sendResult();
+        if (this.fault !== "no handshake") this.reply(id, this.handshake());
+        return;
+      case "ui/notifications/initialized":
+        if (!this.isOpen) this.begin();
+        return;
+      case "ui/notifications/size-changed":
+        if (this.fault !== "no size" && this.frame) this.frame.height = String(Math.min(Math.max(Number(params?.height) || 0, LOWEST), HIGHEST));
+        return;
+      case "ui/request-display-mode":
+        return this.reply(id, { mode: "inline" });
+      case "ping":
+      case "ui/message":
+      case "ui/update-model-context":
+        return this.reply(id, {});
+      case "ui/open-link":
+        return this.offerLink(id, params?.url, row);
+      case "tools/call":
+        return this.askPerson(id, row);
+      case undefined:
+        if (this.isLeaving && id === this.teardown) this.end("removed");
+        return;
+    }
+    if (id !== undefined) this.refuse(id, -32601, "Method not found");
+  }
+
+  handshake() {
+    const { theme } = document.documentElement.dataset;
+    const dark = theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+    return {
+      protocolVersion: VERSION,
+      hostInfo: { name: "humanmcp", version: "preview" },
+      hostCapabilities: { openLinks: {}, serverTools: {}, logging: {} },
+      hostContext: {
+        toolInfo: { tool: this.known.tool },
+        theme: dark ? "dark" : "light",
+        displayMode: "inline",
+        availableDisplayModes: ["inline"],
+        containerDimensions: { width: this.frame?.clientWidth ?? 0, maxHeight: HIGHEST },
+        locale: document.documentElement.lang,
+        platform: "web",
+      },
+    };
+  }
+
+  begin() {
+    this.isOpen = true;
+    const { fault } = this;
+    if (fault !== "no input") this.send({ method: "ui/notifications/tool-input", params: { arguments: this.given[0] } });
+    if (fault === "cancelled") return this.send({ method: "ui/notifications/tool-cancelled", params: { reason: "cancelled" } });
+    if (fault !== "no result" && fault !== "early") this.sendResult();
+    if (fault === "twice") this.sendResult();
+  }
+
+  sendResult() {
+    this.send({ method: "ui/notifications/tool-result", params: this.given[1] });
+  }
+
+  tearDown() {
+    if (this.isLeaving) return this.end("no farewell");
+    this.isLeaving = true;
+    this.send({ id: this.teardown, method: "ui/resource-teardown", params: {} });
+  }
+
+  // -- What the host says
+
+  /** @param {unknown} id @param {object} result */
+  reply(id, result) {
+    this.send({ id, result });
+  }
+
+  /** @param {unknown} id @param {number} code @param {string} message */
+  refuse(id, code, message) {
+    this.send({ id, error: { code, message } });
+  }
+
+  /** @param {Message} message */
+  send(message) {
+    const whole = { jsonrpc: "2.0", ...message };
+    this.frame?.contentWindow?.postMessage(whole, "*");
+    this.list("host", whole, written(whole) ?? "");
+  }
+
+  /** A tool is answered by the person alone. @param {unknown} id @param {HTMLElement} row */
+  askPerson(id, row) {
+    const area = element("textarea", { className: "json", rows: 3, ariaLabel: this.say("answer") });
+    area.value = JSON.stringify({ content: [{ type: "text", text: "" }] }, null, 2);
+    const act = element("p", { className: "row" });
+    const done = (/** @type {() => void} */ tell) => { area.remove(); act.remove(); tell(); };
+    act.append(
+      button(this.say("send"), () => {
+        const result = read(area.value);
+        area.ariaInvalid = String(!isObject(result));
+        if (isObject(result)) done(() => this.reply(id, result));
+      }),
+      button(this.say("reject"), () => done(() => this.refuse(id, -32000, "A person rejected this call"))),
+    );
+    row.append(area, act);
+  }
+
+  /** The whole address, and it opens by a click alone. @param {unknown} id @param {unknown} url @param {HTMLElement} row */
+  offerLink(id, url, row) {
+    const address = typeof url === "string" && URL.canParse(url) ? new URL(url) : null;
+    const isSafe = address && /^https?:$/.test(address.protocol) && !address.username && !address.password;
+    if (!isSafe) return this.refuse(id, -32000, "Only http and https addresses can be opened");
+    const act = element("p", { className: "row" });
+    const link = element("a", { href: address.href, target: "_blank", rel: "noopener noreferrer", className: "address", textContent: address.href });
+    link.addEventListener("click", () => { act.remove(); this.reply(id, {}); });
+    act.append(link, button(this.say("reject"), () => { act.remove(); this.refuse(id, -32000, "A person rejected this link"); }));
+    row.append(act);
+  }
+
+  // -- The list
+
+  /** @param {"page" | "host"} from @param {any} message @param {string} text @param {string | null} [problem] */
+  list(from, message, text, problem = null) {
+    const method = typeof message?.method === "string" ? message.method : "";
+    const name = method || this.say(message?.error ? "error" : "response");
+    const row = element("li", { className: problem ? "refused" : "answered" });
+    const head = element("p");
+    head.append(element("b", { textContent: this.say(from) }), " ", element("code", { textContent: visible(name, 100) }));
+    row.append(head);
+    const about = this.known.words[`about ${method}`];
+    if (about && Object.hasOwn(this.known.words, `about ${method}`)) row.append(element("p", { className: "aside", textContent: about }));
+    if (problem) row.append(element("p", { className: "problem warning", textContent: problem }));
+    row.append(element("pre", { className: "wire", tabIndex: 0, textContent: visible(text, SHOWN) }));
+    this.piece("messages").append(row);
+    return row;
+  }
+}
+
+/** @param {unknown} value @returns {value is Record<string, any>} */
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** @param {string} text @returns {any} */
+function read(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A value that came as a clone, as JSON; null for what is none. @param {unknown} value */
+function written(value) {
+  try {
+    return JSON.stringify(value) ?? "undefined";
+  } catch {
+    return null; // a circle, a BigInt, or deeper than the stack
+  }
+}
+
+/** Text without what hides or turns other text. @param {string} text @param {number} most */
+function visible(text, most) {
+  const shown = text.slice(0, most).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (one) => `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
+  return text.length > most ? `${shown} …` : shown;
+}
+
+/** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {Record<string, any>} [properties] @returns {HTMLElementTagNameMap[Tag]} */
+function element(tag, properties = {}) {
+  return Object.assign(document.createElement(tag), properties);
+}
+
+/** @param {string} text @param {() => void} act */
+function button(text, act) {
+  const made = element("button", { type: "button", className: "small", textContent: text });
+  made.addEventListener("click", act);
+  return made;
+}
+
+customElements.define("app-preview", AppPreview);

@@ -1,0 +1,26 @@
+// What a page of a tool may try to reach the desk, or any server: tests/browser/test_preview.py.
+const reached = {};
+const tried = (name, act) => { try { reached[name] = String(act()); } catch (error) { reached[name] = error.name; } };
+const to = (name) => "http://127.0.0.1:PORT/" + name;
+tried("cookie", () => document.cookie);
+tried("storage", () => localStorage.length);
+tried("parent", () => parent.document.title);
+tried("desk", () => parent.location.href);
+tried("popup", () => window.open(to("popup")));
+tried("frame", () => { const one = document.createElement("iframe"); one.src = to("frame"); document.body.append(one); });
+tried("image", () => { new Image().src = to("image"); });
+tried("style", () => { const one = document.createElement("link"); one.rel = "stylesheet"; one.href = to("style"); document.head.append(one); });
+tried("script", () => { const one = document.createElement("script"); one.src = to("script"); document.body.append(one); });
+tried("module", () => { import(to("module")).catch(() => {}); });
+tried("worker", () => new Worker(URL.createObjectURL(new Blob([`fetch("${to("worker")}")`]))));
+tried("beacon", () => navigator.sendBeacon(to("beacon"), "a"));
+tried("socket", () => new WebSocket("ws://127.0.0.1:PORT/socket"));
+tried("events", () => new EventSource(to("events")));
+tried("fetch", () => { fetch(to("fetch"), { mode: "no-cors" }).catch(() => {}); });
+tried("form", () => { const one = document.createElement("form"); one.action = to("form"); document.body.append(one); one.submit(); });
+tried("preload", () => { const one = document.createElement("link"); one.rel = "preload"; one.as = "image"; one.href = to("preload"); document.head.append(one); });
+tried("prerender", () => { const one = document.createElement("script"); one.type = "speculationrules"; one.textContent = JSON.stringify({ prefetch: [{ urls: [to("prerender")] }] }); document.head.append(one); });
+tried("top", () => { top.location = to("top"); });
+send({ method: "notifications/message", params: { level: "info", data: { reached, address: document.URL, referrer: document.referrer, base: document.baseURI, ancestors: [...location.ancestorOrigins ?? []] } } });
+setTimeout(() => send({ method: "notifications/message", params: { level: "info", data: "leaving" } }), 1500);
+setTimeout(() => { location = to("itself"); }, 1600);
