@@ -202,6 +202,8 @@ def _mistaken(count: int, call: Exchange) -> Iterator[tuple[str, Exchange, str]]
         "joined texts": (",", '"a" "b"'),
         "names without quotes": (",", "{a:1}"),
         "line breaks": (",", '"a\nb"'),
+        "no numbers of JSON": (",", "NaN"),
+        "no number of JSON in each object": (",", '{"a":"b","c":"d","e":NaN}'),
         "unknown members": (",", '{"type":"text","text":"a","b":1}'),
         "wrong types": (",", '{"type":"text","text":1}'),
     }
@@ -211,10 +213,15 @@ def _mistaken(count: int, call: Exchange) -> Iterator[tuple[str, Exchange, str]]
         yield kind, call, f"{{{before}[{listed}]}}"
     members = ",".join(f'"x{at}":1' for at in range(count))
     yield "unknown members, each with another name", call, f'{{"content":[],{members}}}'
-    tools = ",".join(['{"name":"a","inputSchema":{"type":"object"}}'] * count)
     request = read(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
     assert isinstance(request, Message)
-    yield "one tool name for all", Exchange(1, request, call.version), f'{{"tools":[{tools}]}}'
+    for kind, schema in (
+        ("one tool name for all", ""),
+        ("one tool name, and schemas that hosts refuse", ',"anyOf":[{"required":["a"]}]'),
+    ):
+        tool = f'{{"name":"a","inputSchema":{{"type":"object"{schema}}}}}'
+        listed = ",".join([tool] * count)
+        yield kind, Exchange(1, request, call.version), f'{{"tools":[{listed}]}}'
 
 
 def _seconds_of_check(exchange: Exchange, text: str, *, right: bool = True) -> float:

@@ -82,11 +82,21 @@ def leaves(
     if not isinstance(value, (dict, list, tuple)):
         yield path, value
         return
-    for step, part in value.items() if isinstance(value, dict) else enumerate(value):
-        if isinstance(part, (dict, list, tuple)):
-            yield from leaves(part, (*path, step))
-        else:
+    opened = [(path, _parts(value))]
+    while opened:
+        path, parts = opened[-1]
+        for step, part in parts:
+            if isinstance(part, (dict, list, tuple)):
+                opened.append(((*path, step), _parts(part)))
+                break
             yield (*path, step), part
+        else:
+            opened.pop()
+
+
+def _parts(value: dict[str, Any] | list[Any] | tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
+    """Return the members or items of a value, each with its name or index."""
+    return iter(value.items() if isinstance(value, dict) else enumerate(value))
 
 
 def mapped(value: Any, change: Callable[[Any], Any], *, names: bool = False) -> Any:

@@ -21,6 +21,9 @@ from humanmcp.protocol.repair.scanner import (
     LITERALS,
     NO_NUMBERS,
     NUMBERLIKE,
+    PLAIN_COMMA,
+    PLAIN_NAME,
+    PLAIN_VALUE,
     QUOTES,
     SPACES,
     WIDE,
@@ -158,7 +161,10 @@ class _RepairParser(ScalarReader):
 
     def value(self, char: str) -> None:
         """Read one value that begins with this character."""
-        if not char:
+        plain = PLAIN_VALUE.match(self.text, self.at)
+        if plain:
+            self.at = plain.end()
+        elif not char:
             self.swap(kinds.missing_value, self.at, self.at, "null")
         elif char in "{[":
             self._container(char)
@@ -208,11 +214,15 @@ class _RepairParser(ScalarReader):
     def _member(self, names: set[str]) -> str:
         """Read a name and its colon; return the first character of the value, "" for none."""
         start = self.at
-        name = self._name()
+        plain = PLAIN_NAME.match(self.text, start)
+        name, end = (plain[1], plain.end(1) + 1) if plain else (self._name(), self.at)
         if name in names:
-            self.mistake(kinds.duplicate_name, start, self.at, (), key=name)
+            self.mistake(kinds.duplicate_name, start, end, (), key=name)
         names.add(name)
-        return self._colon()
+        if plain is None:
+            return self._colon()
+        self.at = plain.end()
+        return self.peek()
 
     def _stray_comma(self) -> None:
         start = self.at
@@ -223,6 +233,10 @@ class _RepairParser(ScalarReader):
     def _separator(self) -> int:
         """Read the text after a value in a container; return the place of its comma, or -1."""
         last = self.at
+        plain = PLAIN_COMMA.match(self.text, last)
+        if plain:
+            self.at = plain.end()
+            return -1
         char = self.space()
         if char in (",", ";"):
             at = self.at

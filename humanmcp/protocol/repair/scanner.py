@@ -170,6 +170,8 @@ class RepairScanner:
     def mark(self) -> str:
         """Return the next character as the ASCII character that it stands for."""
         char = self.text[self.at : self.at + 1]
+        if char.isascii():
+            return char
         opens = _CORNER_OPENS.get(char)
         if char in CORNERS and (opens is None or opens.match(self.text, self.at + 1)):
             return CORNERS[char]
@@ -203,6 +205,15 @@ _ANY_BLANKS: Final = re.compile(rf"[{BLANKS}]*+")
 _COLON: Final = re.compile(r"[ \t\r\n]{0,19}+[:：]")
 _PLUS: Final = re.compile(r"""\+[ \t\r\n]*["'`]""")
 _LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
+_TEXT: Final = r'"([^"”＂\\\x00-\x1f\ud800-\udfff]*+)"'
+_BEGINS: Final = r'(?=["{\[\dtfn-])'
+PLAIN_NAME: Final = re.compile(rf"{_TEXT}[ \t\r\n]{{0,19}}+:[ \t\r\n]*+{_BEGINS}", re.ASCII)
+PLAIN_VALUE: Final = re.compile(
+    rf"(?:{_TEXT}|-?(?:0|[1-9]\d{{0,99}})(?:\.\d{{1,99}})?|true|false|null)(?=[ \t\r\n]*+[,\]}}])",
+    re.ASCII,
+)
+PLAIN_COMMA: Final = re.compile(rf"[ \t\r\n]*+(?:,[ \t\r\n]*+{_BEGINS}|(?=[\]}}]))", re.ASCII)
+"""What is certainly right is skipped in one step: a mistake may be among a million characters."""
 _MOST_TRIES: Final = 5000
 """The maximum number of quotes per document that are tried as the end of a multi-line string."""
 _WRITTEN: Final = {chr(code): as_json(chr(code))[1:-1] for code in range(32)}

@@ -1,6 +1,8 @@
 """Texts that are almost JSON: every mistake with its place, its words and its edits."""
 # ruff: noqa: RUF001 - full-width and curly characters are what this is about
 
+import json
+import re
 from typing import Final
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.diagnostics.model import TextEdit, applied
+from humanmcp.protocol.repair import parser
 from humanmcp.protocol.repair.parser import examine
 from humanmcp.protocol.repair.reading import DEEPEST
 from humanmcp.protocol.repair.scanner import JsonMistake, ScalarReader
@@ -479,3 +482,67 @@ def test_no_character_is_fixed_twice(text: str) -> None:
 def test_no_character_of_any_text_is_fixed_twice(text: str) -> None:
     """All fixes together are one text, and every place is a place in what was typed."""
     hold_edits(text)
+
+
+SKIPS: Final = ("PLAIN_NAME", "PLAIN_VALUE", "PLAIN_COMMA")
+"""The patterns for what is certainly right."""
+
+
+def step_by_step(text: str) -> tuple[list[str], tuple[TextEdit, ...]]:
+    """Examine a text in which nothing is skipped."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in SKIPS:
+            patch.setattr(parser, name, re.compile("(?!)"))
+        found, edits = examine(text, DEEPEST)
+    return [written(one) for one in found], edits
+
+
+def hold_skips(text: str) -> None:
+    """Assert that what is skipped would have been read as it is."""
+    found, edits = examine(text, DEEPEST)
+    assert ([written(one) for one in found], edits) == step_by_step(text), text
+
+
+@pytest.mark.parametrize("text", [text for text, _found, _fixed in MISTAKES])
+def test_what_is_skipped_changes_no_mistake(text: str) -> None:
+    """Alone, and among what is right."""
+    hold_skips(text)
+    hold_skips(f'{{"a": 1.5, "b" : "c" ,"d":[true,\n{text}, null], "a":{text}}}')
+
+
+JSON: Final = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text('a"\\\n”＂ :', max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text('a:" ', max_size=2), inner, max_size=3)
+    ),
+    max_leaves=9,
+)
+
+
+@given(JSON, st.integers(0, 200), st.integers(0, 3), st.sampled_from(["", *"{}[]:,\"' \n”＂0/-aN"]))
+def test_what_is_skipped_changes_nothing_in_any_text(
+    value: object, at: int, cut: int, typed: str
+) -> None:
+    """A text of JSON, in which some characters are replaced."""
+    text = json.dumps(value, ensure_ascii=False)
+    hold_skips(text[:at] + typed + text[at + cut :])
+
+
+def test_a_mistake_in_each_object_costs_no_step_for_each_character(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each object is three right members and a wrong one; only that is looked at closely."""
+    steps = 0
+    space = ScalarReader.space
+
+    def counting(reader: ScalarReader) -> str:
+        nonlocal steps
+        steps += 1
+        return space(reader)
+
+    monkeypatch.setattr(ScalarReader, "space", counting)
+    objects = ",".join(['{"a":"b","c":1,"d":true,"e":NaN}'] * 100)
+    found, _edits = examine(f"[{objects}]", DEEPEST)
+    assert [one.count for one in found] == [100]
+    assert steps < 400

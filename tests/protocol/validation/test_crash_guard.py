@@ -1,5 +1,6 @@
 """The check never raises, and whoever calls it says so to the person."""
 
+import gc
 import json
 from typing import Any, NoReturn
 
@@ -164,3 +165,26 @@ def test_any_json_may_be_asked_and_answered(
     session.ask(method, {"a": params})
     answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})
     session.receive(answer.encode())
+
+
+@pytest.mark.parametrize("collects", [True, False])
+@pytest.mark.parametrize("fails", [True, False])
+def test_nothing_is_collected_during_a_check_and_afterwards_as_before(
+    monkeypatch: pytest.MonkeyPatch, *, collects: bool, fails: bool
+) -> None:
+    """A collection walks through all values of the text, while no other thread continues."""
+    during: list[bool] = []
+
+    def judge(_answer: object) -> list[Any]:
+        during.append(gc.isenabled())
+        if fails:
+            fail()
+        return []
+
+    monkeypatch.setattr("humanmcp.protocol.validation.rules.judge", judge)
+    (gc.enable if collects else gc.disable)()
+    try:
+        check.check(asked("tools/list", {}), GOOD)
+        assert (during, gc.isenabled()) == ([False], collects)
+    finally:
+        gc.enable()

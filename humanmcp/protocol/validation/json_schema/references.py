@@ -62,7 +62,7 @@ class References:
         """True if no value is evaluated twice: no reference, no pattern, no alternatives."""
         found: list[tuple[str, Reference]] = []
         for path, part, base, _names, _reachable in objects_in(schema):
-            if path and _ANALYSED.isdisjoint(part):
+            if _ANALYSED.isdisjoint(part):
                 continue
             if path == () or part.get("$id") is not None:
                 self._resources[base] = part
@@ -131,17 +131,17 @@ class Part(NamedTuple):
 
 def objects_in(schema: Json) -> Iterator[Part]:
     """Yield the objects of a schema in their order, without data."""
-    waiting = [Part((), schema)]
+    waiting: list[tuple[Path, Json, str, bool, bool]] = [((), schema, "", False, True)]
     while waiting:
-        path, value, base, names, reachable = part = waiting.pop()
-        inner: list[Part] = []
+        path, value, base, names, reachable = waiting.pop()
+        inner: list[tuple[Path, Json, str, bool, bool]] = []
         if isinstance(value, dict):
             own = value.get("$id")
-            if isinstance(own, str) and (found := _split(base, own)[0]):
-                base, part = found, part._replace(base=found)
-            yield part
+            if isinstance(own, str):
+                base = _split(base, own)[0] or base
+            yield Part(path, value, base, names, reachable)
             inner = [
-                Part(
+                (
                     (*path, name),
                     item,
                     base,
@@ -153,7 +153,7 @@ def objects_in(schema: Json) -> Iterator[Part]:
             ]
         elif isinstance(value, list):
             inner = [
-                Part((*path, at), item, base, reachable=False)
+                ((*path, at), item, base, False, False)
                 for at, item in enumerate(value)
                 if isinstance(item, (dict, list))
             ]

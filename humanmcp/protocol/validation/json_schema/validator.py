@@ -11,12 +11,12 @@ unchecked. `jsonschema_rs` is imported only when it is needed.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import LONGEST_QUOTE, quoted, shown
-from humanmcp.protocol.json.tree import follow, leaves
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.validation.json_schema.references import (
     References,
     UncheckedError,
@@ -183,7 +183,14 @@ def unchecked_at(path: Path, missed: Detail) -> list[RawDiagnostic]:
 
 def is_large(value: Json) -> bool:
     """Return True if a value is too large to show or repeat."""
-    return any(at == MOST_SHOWN for at, _leaf in enumerate(leaves(value)))
+    values, leaves = [value], 0
+    while values and leaves <= MOST_SHOWN:
+        one = values.pop()
+        if isinstance(one, (dict, list)):
+            values += one.values() if isinstance(one, dict) else one
+        else:
+            leaves += 1
+    return leaves > MOST_SHOWN
 
 
 MOST_SHOWN: Final = 2_000
@@ -244,12 +251,17 @@ def _stated(schema: Json) -> Json:
 
 def _meta_error(schema: JsonObject) -> Any:
     jsonschema_rs = _library()
-    nothing = jsonschema_rs.Registry([], retriever=_refuse)
     try:
-        jsonschema_rs.meta.validate(schema, registry=nothing)
+        jsonschema_rs.meta.validate(schema, registry=_nothing())
     except jsonschema_rs.ValidationError as error:
         return error
     return None
+
+
+@cache
+def _nothing() -> Any:
+    """Return a registry without documents, which fetches none."""
+    return _library().Registry([], retriever=_refuse)
 
 
 def _refuse(address: str) -> Json:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.locate import MOST_PLACED
 from humanmcp.protocol.diagnostics.problem import shown
 from humanmcp.protocol.json.tree import array_at, leaves, object_at
 from humanmcp.protocol.validation.json_schema.references import objects_in
@@ -34,7 +36,11 @@ LARGEST_INTEGER: Final = 2**53
 
 @rule("tools/list")
 def tools_that_hosts_take(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
-    """Check the number, the names and the input schemas of tools."""
+    """Check the number, the names and the input schemas of tools: as many hints as get a place."""
+    return islice(_tools(answer), MOST_PLACED)
+
+
+def _tools(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     tools = array_at(answer.value, "tools")
     if len(tools) > MOST_TOOLS:
         yield kinds.many_tools(answer.at("tools"), count=str(len(tools)))

@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.kinds import KINDS
+from humanmcp.protocol.diagnostics.locate import MOST_PLACED
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
+from humanmcp.protocol.validation.rules.hosts import tools_that_hosts_take
+from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 from tests.support.verdicts import R2025, asked, check
 
 OBJECT = {"type": "object"}
@@ -131,3 +135,19 @@ def test_every_limit_has_its_report() -> None:
     limits = [KINDS[f"M{number}"] for number in (*range(113, 120), 127, 128, 129)]
     assert all(re.fullmatch(r"https://github.com/.*/issues/\d+", one.page) for one in limits)
     assert all(one.always["hosts"] for one in limits)
+
+
+def test_of_thousands_of_hints_as_many_are_made_as_get_a_place() -> None:
+    """And an error behind them is the first problem."""
+    tools = [of_schema(anyOf=[OBJECT])] * (MOST_PLACED + 1)
+    answer = JudgedAnswer(
+        asked("tools/list", {}, version=R2025), {"tools": tools}, NegotiatedState()
+    )
+    found = list(tools_that_hosts_take(answer))
+    assert len(found) == MOST_PLACED
+    assert {one.severity for one in found} == {Severity.HOSTS}
+    result = {"tools": [*tools, of_schema(type="objekt")]}
+    verdict = check(asked("tools/list", {}, version=R2025), json.dumps(result), TextForm.RESULT)
+    assert [one.pointer for one in verdict.diagnostics if one.blocks] == [
+        f"/result/tools/{MOST_PLACED + 1}/inputSchema/type"
+    ]
