@@ -68,7 +68,14 @@ SHARED: Final = {
 
 SHARED_USE: Final = {
     "protocol": ("__init__",),
-    "inbox": ("__init__", "common/own_process", "extensions", "locales", "common/settings"),
+    "inbox": (
+        "__init__",
+        "common/apart",
+        "common/own_process",
+        "extensions",
+        "locales",
+        "common/settings",
+    ),
     "answering": (
         *("__init__", "common/apart", "common/published", "common/settings", "common/timestamps"),
         *("extensions", "locales"),

@@ -59,8 +59,13 @@ def _once(function: Callable[..., _Item], *arguments: object) -> Iterator[_Item]
 
 def while_wanted(steps: Iterable[_Item]) -> Iterator[_Item]:
     """Yield the steps of long work until its visitor has gone."""
-    visitor = VISITOR.get()
     for step in steps:
-        if visitor is not None:
-            visitor.check()
+        check()
         yield step
+
+
+def check() -> None:
+    """Raise before a step of long work if its visitor has gone."""
+    visitor = VISITOR.get()
+    if visitor is not None:
+        visitor.check()

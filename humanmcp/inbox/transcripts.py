@@ -8,6 +8,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from humanmcp.common import apart
 from humanmcp.inbox.atomic import LARGEST
 from humanmcp.protocol.conversation.transcript import Frame, from_json
 
@@ -119,6 +120,8 @@ def _lines_before(stream: BinaryIO, end: int, count: int, word: bytes) -> list[b
     found: list[bytes] = []
     at, rest, size = end, b"", _CHUNK
     while at > 0 and len(found) < count:
+        if word:  # a log of gigabytes may not have it
+            apart.check()
         size = min(size * 2, _LARGEST_CHUNK)
         start = max(0, at - size)
         stream.seek(start)

@@ -25,6 +25,7 @@ from humanmcp.desk.aside import MOST_PROCESSES
 from humanmcp.desk.board import Board
 from humanmcp.desk.history.problems import SessionProblems
 from humanmcp.desk.rights import BUTTONS, TABLE, Entry
+from humanmcp.inbox import transcripts
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
@@ -147,7 +148,7 @@ EXCEPTIONS: Final = {
         *("/static/{name:path}", "/static/~{kept}/{name:path}", "/api/openapi.json"),
     },
     "what this program, its person and its processes say": {
-        *("/connect", "/settings", "/devices", "/mistake/{code}", "/taps", "/book"),
+        *("/connect", "/settings", "/devices", "/mistake/{code}", "/taps", "/book", "/notices"),
         *("/api/answers", "/api/state", "/api/events", "/api/sessions"),
         "/api/sessions/{session}/say/{ticket}",
     },
@@ -325,6 +326,23 @@ def test_a_check_of_many_lines_ends_when_its_page_has_gone(home: Path, session: 
         apart.VISITOR.reset(token)
     assert problems.of(inbox, view, 0).messages == 101
     assert problems.of(inbox, view).is_cut
+
+
+def test_a_search_of_a_large_log_ends_when_its_page_has_gone(
+    home: Path, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where no line has the word, so that nothing is found on the way."""
+    monkeypatch.setattr(transcripts, "_LARGEST_CHUNK", 1 << 10)
+    inbox = FolderInbox(home)
+    assert inbox.last_frames_before(session, 0, 1, "nowhere") == ()
+    visitor = _Leaving(100)
+    token = apart.VISITOR.set(visitor)
+    try:
+        with pytest.raises(_GoneError):
+            inbox.last_frames_before(session, 0, 1, "nowhere")
+        assert inbox.last_frames_before(session, 0, 1), "what is read for each page is short"
+    finally:
+        apart.VISITOR.reset(token)
 
 
 def test_a_page_does_not_wait_for_the_check_of_another(home: Path, session: str) -> None:
