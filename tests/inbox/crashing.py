@@ -5,6 +5,8 @@ A killed process runs none of its cleaning up, so from the chosen call on every 
 
 import errno
 import os
+import random
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -92,6 +94,33 @@ def watched(look: Callable[[], object]) -> Iterator[None]:
     with _counting(Watched(0, Crash, once=True)):
         yield
     looked()
+
+
+@contextmanager
+def racing(seed: int, most: float = 0.002, kill: tuple[str, int] = ("", 0)) -> Iterator[None]:
+    """Let each thread wait before each call that changes something, for a random time.
+
+    `most` is in seconds. The thread with the name in `kill` dies at its n-th such call.
+    """
+    chances: dict[str, random.Random] = {}
+    counts: dict[str, int] = {}
+    never = threading.Event()
+
+    class Racing(Countdown):
+        def wrap(self, call: Callable[..., object]) -> Callable[..., object]:
+            def late(*args: object, **options: object) -> object:
+                name = threading.current_thread().name
+                chance = chances.setdefault(name, random.Random(f"{seed} {name}"))
+                counts[name] = counts.get(name, 0) + 1
+                if name == kill[0] and counts[name] >= kill[1]:
+                    raise Crash
+                never.wait(chance.random() * most)
+                return call(*args, **options)
+
+            return late
+
+    with _counting(Racing(0, Crash, once=True)):
+        yield
 
 
 @contextmanager
