@@ -26,6 +26,7 @@ from humanmcp.protocol.json.jsonrpc import (
     as_json,
     decode_once,
     member,
+    members,
     parts_of,
 )
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
@@ -73,13 +74,18 @@ def edits_in(given: Mapping[str, Any]) -> list[tuple[str, str]]:
     return found if plain and len(found) == len(several) else []
 
 
+_OF_A_CALL: Final = {"jsonrpc", "id", "method", "params"}
+
+
 def digest_of(line: str) -> str:
     """Return a digest of the tool and the arguments of a call, exactly as they were written.
 
-    Of any other message, and of a large call, which can only be denied, it is that of the whole
-    line.
+    Of anything else it is that of the whole line: of a large call, which can only be denied, and of
+    an object with members that no call has, such as the prompt of an agent.
     """
     if is_large(line) or member(line, "method") != '"tools/call"':
+        return sha256(line)
+    if not {name for name, *_ in members(line)} <= _OF_A_CALL:
         return sha256(line)
     params = member(line, "params") or "{}"
     parts = (member(params, "name") or "", member(params, "arguments") or "")

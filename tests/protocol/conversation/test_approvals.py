@@ -319,6 +319,8 @@ def test_the_digest_covers_the_tool_and_the_arguments_and_nothing_else() -> None
         '{"jsonrpc":"2.0","id":1,"result":{"method":"tools/call"}}',
         '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}]',
         '{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[]}}',
+        '{"hook_event_name":"PermissionRequest","method":"tools/call","tool_input":{"a":1}}',
+        '{"method":"tools/call","params":{"name":"a"},"tool_name":"Bash","tool_input":{"a":1}}',
         "no JSON",
         "",
     ],
