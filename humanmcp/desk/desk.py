@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -132,13 +132,11 @@ class Desk:
     @contextmanager
     def heard(self) -> Iterator[None]:
         """Tell the listeners that the desk is served, and in the end that it is not."""
-        for one in self.listeners:
-            one.begin(self)
-        try:
-            yield
-        finally:
+        with ExitStack() as stack:
             for one in self.listeners:
-                one.end()
+                one.begin(self)
+                stack.callback(one.end)
+            yield
 
     def judged(self, key: Key, diagnostics: Sequence[Diagnostic], press: Press) -> None:
         """Tell the problems of an answer, and what the press of Send did."""

@@ -135,11 +135,9 @@ def _entry_points() -> Iterator[tuple[str, str]]:
             names = os.listdir(folder)  # noqa: PTH208 - at a start
         names = [name for name in names if name.endswith(".dist-info")]
         for name in sorted(names, key=lambda one: (not one.startswith("humanmcp"), one)):
-            with (
-                contextlib.suppress(OSError, UnicodeDecodeError),
-                open(f"{folder}/{name}/entry_points.txt", encoding="utf-8") as file,  # noqa: PTH123 - at a start
-            ):
-                yield from _in_group(file.read())
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                text = Path(folder, name, "entry_points.txt").read_text(encoding="utf-8")
+                yield from _in_group(text)
 
 
 def _in_group(text: str) -> Iterator[tuple[str, str]]:

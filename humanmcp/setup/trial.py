@@ -122,7 +122,8 @@ _HARMLESS: Final = frozenset(
     | {"handshake", "approvals", "no_progress", "match"}
 )
 """The flags of `serve` that reach out of the folder of a trial in no way."""
-_SETTINGS: Final = frozenset(PREFIX + name.upper() for name in PASSED_ON if name != "notify")
+_SETTINGS: Final = frozenset(PREFIX + one.upper() for one in {*PASSED_ON} - {"inbox", "notify"})
+"""The variables that do not either."""
 
 
 class NotTriedError(Exception):

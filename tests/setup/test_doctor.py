@@ -325,6 +325,7 @@ OF_STRANGERS: Final[Mapping[str, Any]] = {
     "LD_PRELOAD": {"command": "{ours}", "args": ["serve"], "env": {"LD_PRELOAD": "{here}/x.so"}},
     "PATH": {"command": "{ours}", "args": ["serve"], "env": {"PATH": "{here}"}},
     "a notice": {"command": "{ours}", "env": {"HUMANMCP_NOTIFY": "touch {here}/ran"}},
+    "a database": {"command": "{ours}", "env": {"HUMANMCP_INBOX": "postgresql://127.0.0.1:9/x"}},
     "variables that are none": {"command": "{ours}", "args": ["serve"], "env": ["PYTHONPATH"]},
     "a file of variables": {"command": "{ours}", "args": ["serve"], "envFile": "{here}/env"},
     "a tap": {"command": "{ours}", "args": ["tap", "--", "{here}/humanmcp"]},

@@ -192,7 +192,8 @@ class AgentPrompt(NamedTuple):
     def takes_note(self) -> bool:
         """The agent reads what a person says to it beside an *allow*, once the tool has run.
 
-        Measured with Claude Code 2.1.332: `additionalContext` of its hook PostToolUse.
+        Measured with Claude Code 2.1.332: `additionalContext` of its hook PostToolUse; with 2.1.197
+        also that of PostToolUseFailure, of a tool that has failed.
         """
         is_claude = self.host == _CLAUDE and self.name == "PermissionRequest"
         return is_claude and not self.problem and self.tool not in QUESTION_TOOLS
