@@ -132,7 +132,9 @@ def frames_in(
     lines = text.split("\n")
     frames = tuple(read_recording(lines, lambda time: from_log_time(time, zone), placed=placed))
     line = b"" if frames else jsonrpc.encoded(jsonrpc.compact(text))
-    if b'"jsonrpc"' in line or isinstance(jsonrpc.read(line), Message):
+    if re.match(rb'\s*[\[{].*"jsonrpc"', line, re.DOTALL) or isinstance(
+        jsonrpc.read(line), Message
+    ):
         frames = (Frame(1, "", speaker(ConversationState(), line), line),)
     if not frames:
         raise stopped("other_file", what_else(text) or "nothing recorded", name=name)
@@ -148,7 +150,7 @@ def no_messages(words: Sequence[CapturedLine], name: object) -> StopError:
     said = " / ".join(dict.fromkeys(one_line(one.text.strip(), _WORDS) for one in errors))
     if not words:  # the prompts of an agent
         return stopped("other_file", "nothing recorded", name=name)
-    if any("jsonrpc" in one.text and what_else(one.text) == "a notation" for one in words):
+    if what_else("\n".join(one.text for one in words)) == "a notation":
         return stopped("other_file", "a notation", name=name)
     is_json = words[0].text.lstrip("\ufeff \t")[:1] in ("{", "[")
     looks = "json" if is_json else "http" if words[0].level == "http" else "log"
@@ -163,7 +165,6 @@ _OTHERS: Final = (
     ("an archive", re.compile(r'\s*\{\s*"log"\s*:\s*\{')),
     ("a page", re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)),
     ("packed", re.compile("\x1f\udc8b|PK\x03\x04|BZh|\udcfd7zXZ|\\(\udcb5/\udcfd")),
-    ("a notation", re.compile(r"[^{]*?\bjsonrpc(?:=|: )['\"]?2")),
     ("a diagram", re.compile(r"\s*sequenceDiagram\b")),
     ("a program", re.compile(r'#!|(?:""".*?"""\s*)?(?:from [\w.]+ )?import \w', re.DOTALL)),
     ("a command", re.compile(r"\s*(?:[$>%] )?(?:curl|npx|uvx|docker)\s")),
@@ -175,13 +176,18 @@ _OTHERS: Final = (
             re.DOTALL,
         ),
     ),
+    (
+        "a notation",
+        re.compile(r"(?is).*?\bjsonrpc\W{1,9}(?:[a-z]+\W{1,9}){0,2}(?:\d+\W{1,9})?2\.0"),
+    ),
 )
 """What people take for a recording, and how it begins."""
+_READABLE: Final = re.compile(r""""jsonrpc"\s*:|\{\s*'?jsonrpc'?\s*(?::|=>?)\s*['"]""")
 
 
 def what_else(text: str) -> str:
     """Return what a text without messages is: a code of the section `other_file`, "" if unknown."""
-    if '"jsonrpc"' in text:
+    if _READABLE.search(text):
         return ""
     return next((code for code, begins in _OTHERS if begins.match(text)), "")
 

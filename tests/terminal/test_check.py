@@ -346,6 +346,17 @@ def test_what_a_host_says_in_its_log_is_shown(check: Any) -> None:  # noqa: ANN4
             "2026-11-20 10:00:00 DEBUG got Request[jsonrpc=2.0, id=1, error=null]\n",
             "in a notation that humanmcp cannot",
         ),
+        *(
+            (f"2026-11-20 10:00:00 send {text}\n", "in a notation that humanmcp cannot")
+            for text in (
+                "&{JSONRPC:2.0 ID:1 Method:initialize Params:map[]}",
+                "map[id:1 jsonrpc:2.0 method:initialize]",
+                '{:jsonrpc "2.0", :id 1}',
+                'array(2) {\n  ["jsonrpc"]=>\n  string(3) "2.0"\n}',
+                "Array\n(\n    [jsonrpc] => 2.0\n    [id] => 1\n)",
+                "<dict><key>jsonrpc</key><string>2.0</string></dict>",
+            )
+        ),
         ("PK\x03\x04\x14\0", "is compressed"),
         (
             '{"logs":[\n {"records":[{"timeUnixNano":"1","body":{"text":"spawn failed"}}]}\n]}',
@@ -358,6 +369,12 @@ def test_a_file_that_is_no_answer_is_named(check: Any, text: str, words: str) ->
     ran = check(text)
     assert ran.status == 2
     assert words in ran.err
+
+
+def test_a_broken_answer_in_the_notation_of_a_language_is_checked(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """Somebody has typed it, perhaps after words: it is no log in an unknown notation."""
+    text = "{'jsonrpc': '2.0', 'id': 1, 'result': {'content': [}}"
+    assert [check(one).status for one in (text, f"Mine:\n{text}")] == [1, 1]
 
 
 def test_words_in_a_log_are_no_answer(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -27,10 +27,12 @@ from humanmcp.protocol.validation.message_finder import (
     FoundMessage,
     MessageFinder,
     clues_beside,
+    cut_short,
     is_message,
     is_time,
     shape_of,
 )
+from humanmcp.protocol.validation.quoting import FILE_LAYERS
 from humanmcp.protocol.validation.sides import (
     ABOVE,
     FIRST_ARROW,
@@ -89,7 +91,8 @@ def decode_lines(content: bytes) -> str:
     return content.decode("utf-8", "surrogateescape")
 
 
-_COLOUR: Final = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+_CONTROL: Final = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))|\x1e")
+"""Colours of a terminal, and what separates records."""
 _SIDE: Final = "│┃║"
 _BOXED: Final = re.compile(rf"^[ \t]*[{_SIDE}][ \t]*[\[{{\"}}\]]", re.MULTILINE)
 _SIDES: Final = re.compile(
@@ -148,15 +151,14 @@ _LEVELS: Final = {
 """What a line of a log is, by the words in it."""
 _STAMP: Final = re.compile(r'"\w*(?:UnixNano|time_?stamp)"\s*:', re.IGNORECASE)
 """A member with the time of a record, which nobody types as an answer."""
+_LEFT_OUT: Final = re.compile(r"(?:…|\.\.\.)[^{}…]{0,40}$")
+"""The end of a line of which a program left out a part."""
 _MOST_ABOVE: Final = 4
+_BELOW: Final = 3
 _NEAR: Final = 200
 """So many characters before a message may hold its time."""
 _MOST_LINES: Final = 10_000
 """The lines of a file that may tell that it is a log."""
-_NARROWEST: Final = 40
-"""The least width of a terminal whose lines are joined."""
-_MOST_CHANCE: Final = 3
-"""So many lines have the full width of a terminal, and not by chance."""
 _FIRST: Final = re.compile(r"[^\s\ufeff].*")
 _ENVELOPE: Final = re.compile(r'"jsonrpc"\s*:')
 _METHOD: Final = re.compile(r"""["']method["']\s*:\s*["']([^"']+)""")
@@ -172,20 +174,11 @@ def read_capture(text: str) -> tuple[CapturedLine, ...]:
     if first is not None and is_transcript(first[0]):
         return tuple(_transcript(text.split("\n")))
     capture = _Capture(text)
-    lines = text.split("\n") if capture.torn else []
-    width = max(map(len, lines), default=0)
-    is_full = sum(len(line) == width for line in lines) >= _MOST_CHANCE
-    if width >= _NARROWEST and is_full:  # a terminal broke the lines
-        begins = [at for at in range(len(lines)) if not at or len(lines[at - 1]) < width]
-        whole = _Capture(re.sub(rf"(?m)^(.{{{width}}})\n", r"\1", text))
-        if len(whole.entries) > len(capture.entries):
-            return tuple(
-                one._replace(
-                    number=begins[one.number - 1] + 1 + (one.column - 1) // width,
-                    column=(one.column - 1) % width + 1,
-                )
-                for one in whole.lines()
-            )
+    for layer in FILE_LAYERS:
+        doubtful = capture.torn_lines() if capture.torn or capture.entries else text
+        if doubtful and layer.mark.search(doubtful):
+            undone = _Capture(text, layer.undone(capture.text))
+            capture = max(capture, undone, key=lambda one: len(one.entries))
     return capture.lines()
 
 
@@ -312,13 +305,13 @@ class _LineCounter:
 class _Capture:
     """Decides what a file is."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, undone: str = "") -> None:
         self._written = _lines(text)
-        plain = _COLOUR.sub("", text) if "\x1b" in text else text
-        is_drawn = any(side in plain for side in _SIDE) and _BOXED.search(plain) is not None
-        if is_drawn:
+        self._is_undone = bool(undone)
+        plain = _CONTROL.sub("", undone or text)
+        if _BOXED.search(plain):
             plain = _SIDES.sub(lambda drawn: " " * len(drawn[0]), plain)
-        self._text = plain
+        self.text = plain
         self._lines = self._written if plain is text else _lines(plain)
         is_ours = any(f"] {side}: " in text for side in _WAYS)
         matches = enumerate(map(_OURS.match, self._lines if is_ours else ()))
@@ -335,21 +328,21 @@ class _Capture:
         self._covered |= self._titles
         prose = self._prose()
         self._covered |= prose
-        is_coloured = plain is not text and all(
-            "\x1b" in self._written[one.line] for one in entries
-        )
-        self._is_code = is_drawn or is_coloured or bool(prose)
+        is_drawn = all(self._written[one.line] != self._lines[one.line] for one in entries)
+        self._is_code = (is_drawn and plain is not text) or bool(prose)
         self._has_head = "HTTP/" in plain and any(map(_HEAD.fullmatch, self._lines))
         self._has_events = plain.startswith("data:") or "\ndata:" in plain
 
     def _located(self, messages: Iterable[FoundMessage]) -> Iterator[_Entry]:
         """Yield messages with their lines."""
-        lines, span, height = _LineCounter(self._text), (0, 0), 0
+        lines, span, height = _LineCounter(self.text), (0, 0), 0
         for found in messages:
             line, start = lines.of(found.start)
             if span != (found.start, found.end):  # not another message in the same quotes
                 span = found.start, found.end
-                height = self._text.count("\n", found.start, max(found.start, found.end - 1))
+                height = self.text.count("\n", found.start, max(found.start, found.end - 1))
+            if found.is_torn and _LEFT_OUT.search(self._lines[line + height][-_NEAR:]):
+                found = cut_short(found)  # noqa: PLW2901
             ours = self._ours.get(line)
             direction = _WAYS[ours["side"]] if ours else None
             if found.clues[0] == "data:":  # an event stream is the server's
@@ -380,12 +373,17 @@ class _Capture:
         """Return the lines around the code of a text for people, if all messages are in it."""
         bare = {one.line for one in self.entries if not one.found.clues[0]}
         for code in _CODE if bare else ():
-            outside = _lines(code.sub(lambda found: "\n" * found[0].count("\n"), self._text))
-            if any(line[:1].strip() for line in outside) or "`" in self._text:
+            outside = _lines(code.sub(lambda found: "\n" * found[0].count("\n"), self.text))
+            if any(line[:1].strip() for line in outside) or "`" in self.text:
                 prose = {at for at, line in enumerate(outside) if line.strip()}
                 if len(prose) < len(outside) and bare.isdisjoint(prose):
                     return prose
         return set()
+
+    def torn_lines(self) -> str:
+        """Return the lines in which a message is torn, with those below."""
+        begins = dict.fromkeys(one.line for one in self.torn)
+        return "\n".join(chain.from_iterable(self._lines[at : at + _BELOW] for at in begins))
 
     def lines(self) -> tuple[CapturedLine, ...]:
         """Return what was captured; () if the text is something else."""
@@ -450,7 +448,7 @@ class _Capture:
             time = self._ours.get(one.line) or (
                 None if found.at else _TIME.search(line, max(0, one.column - _NEAR), one.column)
             )
-            is_quoted = not self._text.startswith(found.text, found.start)
+            is_quoted = self._is_undone or not self.text.startswith(found.text, found.start)
             is_member = found.clues[-1][:1] == "/"
             yield CapturedLine(
                 one.line + 1,
@@ -538,11 +536,11 @@ class _Capture:
         for at, (one, answer) in enumerate(pairwise(lines)):  # what the server could not read
             if "-32700" in answer.text and not is_message(_decoded(one.text)):
                 lines[at] = one._replace(direction=Direction.IN)
-        is_more = len(alone) > 1 or (len(alone) > long and len(lines) > len(alone))
+        is_more = len(self.entries) > 1 or (len(alone) > long and len(lines) > len(alone))
         return tuple(lines) if is_more else ()
 
     def _is_alone(self, entry: _Entry) -> bool:
-        text, end, before = self._text, entry.found.end, self._lines[entry.line][: entry.column - 1]
+        text, end, before = self.text, entry.found.end, self._lines[entry.line][: entry.column - 1]
         rest = text[end : text.find("\n", end) % (len(text) + 1)]
         is_bare = not entry.found.is_wrapped and not before.strip(" \t\ufeff")
         return is_bare and rest.strip() in ("", ",")
@@ -551,17 +549,17 @@ class _Capture:
         """Yield the lines of a log without messages."""
         first = islice(self._lines, _MOST_LINES)
         is_log = self._has_head or any(_LOGGED.match(line[:_NEAR]) for line in first)
-        if not _ENVELOPE.search(self._text) and (is_log or _has_records(self._text)):
+        if not _ENVELOPE.search(self.text) and (is_log or _has_records(self.text)):
             for one in self._notes():
                 level = one.level if one.level in ("error", "warn", "http") else "log"
                 yield one._replace(level=level) if level != one.level else one
 
     def _exchanges(self) -> Iterator[CapturedLine]:
         """Yield requests and results that have no JSON-RPC around them."""
-        if "method" not in self._text or not all(one.found.head.is_bare for one in self.entries):
+        if "method" not in self.text or not all(one.found.head.is_bare for one in self.entries):
             return
-        lines = _LineCounter(self._text)
-        for one in bare_exchanges(self._text, self._finder.values()):
+        lines = _LineCounter(self.text)
+        for one in bare_exchanges(self.text, self._finder.values()):
             line, start = lines.of(one.start)
             side = Direction.IN if one.side > 0 else Direction.OUT
             column = one.start - start + 1

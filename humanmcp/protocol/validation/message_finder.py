@@ -97,6 +97,23 @@ def _head(value: JsonObject) -> Head:
     )
 
 
+def cut_short(found: FoundMessage) -> FoundMessage:
+    """Return what is known of a torn message of which a program left out the end."""
+    top, *body = _BODY.split(found.text, 1)
+    parts = [f'"{name}":{value}' for name, value in _NAMED.findall(top)]
+    if body and body[0] != "params":
+        parts.append(f'"{body[0]}":{{}}')
+    text = f'{{"jsonrpc":"2.0",{",".join(parts)}}}'
+    value = json.loads(text)
+    if not is_message(value):
+        return found
+    return found._replace(text=text, head=_head(value), is_cut=True, is_torn=False)
+
+
+_BODY: Final = re.compile(r'"(params|result|error)"\s*:')
+_NAMED: Final = re.compile(r'"(id|method)"\s*:\s*("[^"\\]*+"|\d++)(?=\s*,)')
+
+
 def without_member(text: str, name: str) -> str:
     """Return an object without a member; the others stay as they were written."""
     kept = [f"{json.dumps(one)}:{part}" for one, part in parts_of(text).items() if one != name]
@@ -176,7 +193,7 @@ def clues_beside(line: str, but: str) -> tuple[str, ...]:
 
 _DECODER: Final = json.JSONDecoder(parse_int=float)
 """A number may have more digits than Python reads as an integer."""
-_WINDOWS: Final = (1 << 12, 1 << 16, 1 << 20, 1 << 30)
+_WINDOWS: Final = (1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 30)
 """Characters that are tried for one value: where an error stands in the whole file, counts it."""
 _PER_TRY: Final = 64
 _DEEP: Final = 1000
@@ -196,6 +213,8 @@ _TORN: Final = re.compile(
     r"""(?:\[\s*+)?+\{[ \t]*+["']?(?:jsonrpc\b"""
     r"""|(?:id|method|result|error|params)"[^\n]{0,4000}?"jsonrpc")"""
 )
+_WORD_ENDS: Final = re.compile(r"\S\s+(?=\S)")
+_MOST_WORDS: Final = 8
 _EVENT: Final = "data:"
 _DATA: Final = re.compile(rf"{_EVENT} ?")
 _MOST_EVENT: Final = 1 << 20
@@ -464,8 +483,13 @@ class MessageFinder:
         prefix, first = self._text[self._line : start], self._text.find("\n", start)
         if not prefix.strip() or len(prefix) > _WORDS or first < 0 or self._tries <= 0:
             return None
-        same = re.compile(r"[\d:.,TZ+/a-fA-F-]{1,40}".join(map(re.escape, _NUMBER.split(prefix))))
-        if not same.match(self._text, first + 1):
+        ends = [len(prefix), *(word.end() for word in _WORD_ENDS.finditer(prefix))][-_MOST_WORDS:]
+        for end in sorted(ends, reverse=True):  # the first line may have more words
+            words = map(re.escape, _NUMBER.split(prefix[:end]))
+            same = re.compile(r"[\d:.,TZ+/a-fA-F-]{1,40}".join(words))
+            if same.match(self._text, first + 1):
+                break
+        else:
             return None
         for between in ("\n",) if prefix.startswith(_EVENT) else ("\n", ""):
 

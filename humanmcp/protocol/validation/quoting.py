@@ -2,7 +2,9 @@
 
 `LAYERS` has a row for each way of quoting, whoever uses it: how it begins, how far it reaches, and
 how it is undone. `PACKED` has those that leave no bracket to be seen: each is known by how
-`jsonrpc` looks in it. `as_json` reads an object as other languages print it.
+`jsonrpc` looks in it. `FILE_LAYERS` has what was done to a whole file: it is undone where messages
+are torn, and believed if more can be read then. `as_json` reads an object as other languages print
+it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import json
 import re
 import string
 import zlib
+from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote_plus
@@ -97,7 +100,6 @@ LAYERS: Final = {
     "escaped": _layer(
         rf'{_OPEN}(?:\\+n\s*+)*+\\+(?:"|x22|0?42)', r'(?:[^"\\\n]|\\.)*+', _unescaped
     ),
-    "ticked": _layer(f'{_OPEN}`"', r'(?:[^"`\n]|`.)*+', lambda text: re.sub("`(.)", r"\1", text)),
     "doubled": _layer(
         rf'{_OPEN}""\w', r'(?:[^"]|"")*+', lambda text: text.replace('""', '"'), is_whole=True
     ),
@@ -107,9 +109,6 @@ LAYERS: Final = {
     "markup": _layer(
         r"""(?<=[\w"'/]>)\s*+(?=[\[{])""", r">[^<]*+", lambda text: html.unescape(text[1:])
     ),
-    "percent": _layer(
-        r"(?<=%)(?:7B|5B)(?:%0A|%20|%5B|%7B|\+)*+%22", r"[^\s&\"'<>]*+", unquote_plus
-    ),
     "bytes": _layer(
         r"(?<=b')(?=[\[{]|data:|event:)",
         r"'(?:[^'\\\n]|\\.)*+'",
@@ -118,7 +117,7 @@ LAYERS: Final = {
     ),
     "quoted": _layer(r"(?<=')(?=\s*+[\[{])", r"'(?:[^'\\]|\\.|''|'\\'')*+'", _unquoted),
 }
-"""The layers of which a bracket, a quote or a percent sign shows where they begin."""
+"""The layers of which a bracket or a quote shows where they begin."""
 _VALUE: Final = (
     r"""(?<=\{)(?=[ \t]*+[\r\n]|\s*+(?:["}]|$))"""
     r"""|(?<=\[)(?<!\w\[)(?=[ \t]*+[\[{"\r\n]|\s*+(?:\d+(?:\.\d+)?,|$))"""
@@ -127,7 +126,7 @@ _LITERAL: Final = (
     r"(?<=[\[{])(?=\s*+(?:['“]|:?[A-Za-z_]\w*+\s*+[:=]))|(?<=\()(?=\w++=|\s*+['\"\w]++ =>)"
 )
 OPENER: Final = re.compile(
-    r"[\[{'>%(](?:"
+    r"[\[{'>(](?:"
     + "|".join(f"(?P<{name}>{layer.begins})" for name, layer in LAYERS.items())
     + f"|(?P<value>{_VALUE})|(?P<literal>{_LITERAL}))"
 )
@@ -174,11 +173,81 @@ MARK: Final = re.compile(
 """What is within each message and each quoted one. A set of first characters makes it fast."""
 
 
+# -- what is done to a whole file ------------------------------------------------------------------
+
+
+class FileLayer(NamedTuple):
+    """What a program did to a whole file: what shows it, and how it is undone.
+
+    `undone` keeps the number of lines: a run of them that belong together becomes the first.
+    """
+
+    mark: re.Pattern[str]
+    undone: Callable[[str], str]
+
+
+def _each(mark: str, pattern: str, said: str | Callable[[re.Match[str]], str]) -> FileLayer:
+    written = re.compile(pattern, re.MULTILINE)
+    return FileLayer(re.compile(mark, re.DOTALL), lambda text: written.sub(said, text))
+
+
+def _joined(run: re.Match[str], between: str = "\n") -> str:
+    return re.sub(between, "", run[0]) + "\n" * run[0].count("\n")
+
+
+def _unfolded(text: str) -> str:
+    """Join the lines that a terminal broke at its width."""
+    sizes = Counter(map(len, text.split("\n")))
+    width = max(sizes)
+    is_folded = width >= _NARROWEST and sizes[width] >= _MOST_CHANCE
+    return re.sub(rf"(?m)(?:^.{{{width}}}\n)+.*", _joined, text) if is_folded else text
+
+
+def _undumped(run: re.Match[str]) -> str:
+    """Return the bytes of a table of digits; its offsets say how many a line has."""
+    rows = _ROW.findall(run[0])
+    width = int(rows[1][0], 16) - int(rows[0][0], 16) if rows[1:] else len(rows[0][1])
+    found = b"".join(bytes.fromhex(digits)[:width] for _, digits in rows)
+    text, lines = found.decode(*_UTF8).replace("\r", ""), run[0].count("\n")
+    text = text.replace("\n", " ", max(0, text.count("\n") - lines))
+    return text + "\n" * (lines - text.count("\n"))
+
+
+_NARROWEST: Final = 40
+"""The least width of a terminal whose lines are joined."""
+_MOST_CHANCE: Final = 3
+"""So many lines have the full width of a terminal, and not by chance."""
+_CHUNK: Final = r"\r?\n[0-9a-fA-F]{1,6}\r?\n"
+_ROW: Final = re.compile(
+    r"^[ \t]*+(?:0x)?([0-9a-fA-F]{4,16})(?::[ \t]++|[ \t]{2,4})"
+    r"((?:[0-9a-fA-F]{2}){1,2}\b(?:[ ]{1,2}(?:[0-9a-fA-F]{2}){1,2}\b)*+).*",
+    re.MULTILINE,
+)
+FILE_LAYERS: Final = (
+    _each("6[aA] ?73 ?6[fF] ?6[eE]|0000[: ]", rf"(?:{_ROW.pattern}\n?)++", _undumped),
+    _each(_CHUNK, f"^(?:.*{_CHUNK})+.*", lambda run: _joined(run, _CHUNK)),
+    *(_each(between, between, "") for between in ("', b'", """'"(?=')|(?<=')"'""")),
+    FileLayer(re.compile(""), _unfolded),
+    *(_each(f'{sign}"', f"{sign}(.)", r"\1") for sign in (r"\^", "`")),
+    _each(r'\\\\["n]', r"\\\\", r"\\"),
+    _each(r"\\\|", r"\\\|", "|"),
+    FileLayer(
+        re.compile("%(?:25)*22"),
+        lambda text: unquote_plus(re.sub("%(?:25)*(0[ADad])?", _percent, text), *_UTF8),
+    ),
+)
+"""What is undone if then more messages can be read in the file."""
+
+
+def _percent(sign: re.Match[str]) -> str:
+    return " " if sign[1] else "%"
+
+
 # -- notations of other languages -----------------------------------------------------------------
 
 
 _WORDS: Final = {
-    **dict.fromkeys(("None", "nil", "null", "undefined", "NULL", "Null"), "null"),
+    **dict.fromkeys(("None", "nil", "null", "undef", "undefined", "NULL", "Null"), "null"),
     **{word: word.lower() for word in ("True", "true", "TRUE", "False", "false", "FALSE")},
 }
 _TOKEN: Final = re.compile(
@@ -186,7 +255,7 @@ _TOKEN: Final = re.compile(
     r"""(?:\s++(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'))*+)"""
     r"|(?P<left_out>\[(?:Object|Array|Circular|Function)\b[^\]\n]*+\]"
     r"|\.\.\.(?: ?\d+ more items?)?)"
-    r"|(?P<list>(?:\b\w++\s*+)?\((?=\s*+\d+ =>)|(?:\bArray )?\[)"
+    r"|(?P<list>(?:\b\w++\s*+)?\((?=\s*+\d+ =>)|(?:\bArray )?\[|\{(?=\s*+\{))"
     r"|(?P<object>(?:%|#|\b\w++\s*+)?\{"
     r"|(?:\b\w++\s*+)?\((?=\s*+(?:\w++\s*+=|['\"]\w++['\"] =>|\))))"
     r"|(?P<call>\b\w++\()|(?P<close>[)}\]])"

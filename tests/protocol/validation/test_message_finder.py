@@ -8,6 +8,7 @@ import io
 import json
 import pprint
 import re
+import shlex
 import string
 import textwrap
 import time
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.validation.captures import Origin, read_capture, read_recording
 from humanmcp.protocol.validation.message_finder import MessageFinder
+from humanmcp.protocol.validation.quoting import FILE_LAYERS, FileLayer
 
 Said: TypeAlias = "list[tuple[bool, dict[str, Any]]]"
 """The messages of a conversation, each with whether the client sent it."""
@@ -95,6 +97,29 @@ def hashed(value: Any, name: str = '"{}"') -> str:  # noqa: ANN401 - any JSON va
     if isinstance(value, list):
         return f"[{', '.join(hashed(one, name) for one in value)}]"
     return "nil" if value is None else json.dumps(value)
+
+
+def dumped(text: str, row: str = "{at:08x}: {pairs:<39}  {plain}") -> str:
+    """Write bytes as a table of hexadecimal digits."""
+    lines = []
+    for at in range(0, len(content := text.encode()), 16):
+        part = content[at : at + 16]
+        lines.append(
+            row.format(
+                at=at,
+                pairs=part.hex(" ", -2),
+                bytes=part.hex(" "),
+                plain="".join(chr(one) if 32 <= one < 127 else "." for one in part),
+            )
+        )
+    return "\n".join(lines)
+
+
+def chunked(text: str) -> str:
+    """Write an event in the chunks of HTTP."""
+    content = f"event: message\ndata: {text}\n\n".encode()
+    parts = [content[at : at + 70] for at in range(0, len(content), 70)]
+    return "".join(f"{len(part):x}\r\n{part.decode('latin-1')}\r\n" for part in parts)
 
 
 def ticked(text: str) -> str:
@@ -235,6 +260,31 @@ WRAPPINGS: Final[dict[str, Wrapping]] = {
     "a line above with an arrow": lambda way, text, at: (
         f"{side('>', '<')(way)} 2026/11/20 10:00:0{at}.000123  length={len(text)}\n{text}"
     ),
+    "a table of digits": lambda way, text, _: f"{TX(way)} 9 bytes\n{dumped(text)}",
+    "a table of digits, another": lambda way, text, _: (
+        f"{side('>>>', '<<<')(way)} 10:00\n" + dumped(text, "{at:08x}  {bytes:<48} |{plain}|")
+    ),
+    "percent signs twice": lambda way, text, _: (
+        f"GET /x?dir={TX(way)}&m={urllib.parse.quote(urllib.parse.quote(text))} 200"
+    ),
+    "carets": lambda way, text, _: rf"C:\x>echo {ENDS(way)} " + re.sub(r'([&<>|^"])', r"^\1", text),
+    "backslashes doubled": lambda way, text, at: (
+        f"{at}\t{side('in', 'out')(way)}\t" + text.replace("\\", "\\\\")
+    ),
+    "bytes in pieces": lambda way, text, _: (
+        f"DEBUG {TX(way)} {[text.encode()[at : at + 40] for at in range(0, len(text) + 9, 40)]}"
+    ),
+    "a shell's words": lambda way, text, _: f"+ {TX(way)} {shlex.quote(text)}",
+    "records with a mark": lambda way, text, _: f"\x1e{json.dumps({'way': TX(way), 'm': text})}",
+    "more words before the first line": lambda way, text, _: "\n".join(
+        f"server-1  | {line}" for line in f"{side('<<', '>>')(way)} {pretty(text)}".split("\n")
+    ),
+    "Lua": lambda way, text, _: (
+        f"[D] {TX(way)} "
+        + re.sub(
+            r"[\[\]]", lambda sign: "{}"[sign[0] == "]"], hashed(json.loads(text), "{}")
+        ).replace("=>", " = ")
+    ),
     "an HTTP message": lambda way, text, _: (
         f"{side('POST /mcp HTTP/1.1', 'HTTP/1.1 200 OK')(way)}\nHost: x\n\n{text}\n"
     ),
@@ -288,7 +338,8 @@ EXACT: Final = tuple(
         *("octal bytes", "hexadecimal bytes", "backticks", "hexadecimal digits"),
         *("pairs of digits", "codes", "codes in JSON", "base64 on several lines"),
         *("constructors", "Elixir", "Python, a dictionary", "Python, bytes", "Python, a text"),
-        *("SQL", "XML, a section", "lines of a width, with offsets"),
+        *("SQL", "XML, a section", "lines of a width, with offsets", "a table of digits"),
+        *("a table of digits, another", "percent signs twice", "carets", "records with a mark"),
     )
 )
 """The wrappings that change nothing of a message."""
@@ -328,6 +379,41 @@ def test_a_message_keeps_its_bytes_and_its_place() -> None:
     assert (first.number, first.column, first.text) == (2, 9, text)
     assert (second.number, second.column, second.text) == (3, 16, text)
     assert (first.origin, second.origin) == (Origin.LINE, Origin.QUOTED)
+
+
+def test_chunks_of_http_are_joined() -> None:
+    """Those of an event stream, with the sizes between them."""
+    said = [(is_client, body) for is_client, body in SAID if not is_client]
+    text = "".join(chunked(json.dumps(body)) for _, body in said)
+    assert read(f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{text}0\r\n\r\n") == said
+
+
+LONG: Final = json.dumps(SAID[3][1] | {"params": {"a": "x" * 99}})
+LEFT_OUT: Final = {
+    "an ellipsis": f"recv {LONG[:90]}…",
+    "dots and a count": f"recv {LONG[:90]}... [61 more chars]",
+    "dots behind a quote": f'read(0, "{LONG[:90]}'.replace('"', '\\"').replace("\\", "", 1)
+    + '"..., 9) = 9',
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_what_a_program_left_out_is_no_mistake_of_who_sent_it(name: str) -> None:
+    """The message is cut, and not torn; its id and method are known."""
+    first, answer = f"recv {json.dumps(SAID[0][1])}", f"send {json.dumps(SAID[7][1])}"
+    lines = read_capture(f"{first}\n{LEFT_OUT[name]}\n{answer}")
+    assert [one.is_cut for one in lines] == [False, True, False]
+    assert json.loads(lines[1].text) == {"jsonrpc": "2.0", "id": 2, "method": "tools/call"}
+    assert [one.direction for one in lines] == [Direction.IN, Direction.IN, Direction.OUT]
+
+
+@given(
+    text=st.text(st.sampled_from("ab01 :^`%25EOAx\r\n\\\"'|{")) | st.text().map(dumped),
+    layer=st.sampled_from(FILE_LAYERS),
+)
+def test_a_layer_of_a_file_keeps_its_lines(text: str, layer: FileLayer) -> None:
+    """So that each message and each note is at the line where it is."""
+    assert layer.undone(text).count("\n") == text.count("\n")
 
 
 INIT: Final = '{"method":"initialize","params":{"a":1}}'
@@ -411,6 +497,11 @@ HOSTILE: Final = {
     "spaces": '{                "jsonrpc"  ',
     "brackets": "[x] [y] jsonrpc ",
     "members": '{"jsonrpc":"2.0","id":1}, ',
+    "rows of digits": '00000010: 7b22 6a73 6f6e 7270 6322 3a22 {"jsonrpc"\n',
+    "chunks": '{"jsonrpc":\n1a\n',
+    "percent signs": "%2525257B%22jsonrpc",
+    "full lines": f'{{"jsonrpc":{"x" * 49}\n',
+    "words before lines that go on": 'a b c d {"jsonrpc":\na b\n',
 }
 
 
