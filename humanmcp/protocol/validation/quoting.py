@@ -47,38 +47,41 @@ class Layer(NamedTuple):
 
 def _unescaped(quoted: str) -> str:
     r"""Undo `\"`. Some programs write the bytes of a letter: `\303\266`, `\xC3\xB6`."""
-    try:
+    with suppress(ValueError):
         return str(json.loads(f'"{quoted}"', strict=False))
-    except ValueError:
-        return _ESCAPE.sub(_byte, quoted.encode("utf-8", "surrogatepass")).decode(*_UTF8)
+    text = _ESCAPE.sub(_character, quoted)
+    with suppress(UnicodeError):
+        return text.encode("latin-1").decode() if quoted.isascii() else text
+    return text
 
 
-_ESCAPE: Final = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|([0-3]?[0-7]{1,2})|(.))", re.DOTALL)
+_ESCAPE: Final = re.compile(
+    r"\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U(00(?:0[\da-fA-F]|10)[\da-fA-F]{4})"
+    r"|([0-3]?[0-7]{1,2})|(.))",
+    re.DOTALL,
+)
 
 
-def _byte(escape: re.Match[bytes]) -> bytes:
-    if escape[3]:
-        return {b"n": b"\n", b"r": b"\r", b"t": b"\t"}.get(escape[3], escape[3])
-    return bytes([int(escape[1], 16) if escape[1] else int(escape[2], 8)])
+def _character(escape: re.Match[str]) -> str:
+    *digits, octal, letter = escape.groups()
+    if letter:
+        return {"n": "\n", "r": "\r", "t": "\t"}.get(letter, letter)
+    return chr(int(octal, 8) if octal else int("".join(filter(None, digits)), 16))
 
 
 def _unquoted(quoted: str) -> str:
     """Undo single quotes, as SQL, a shell, YAML or Python writes them: the way that gives JSON."""
     inner = quoted[1:-1]
     single = inner.replace("'\\''", "'").replace("''", "'")
-    ways = (str, lambda _: single, lambda _: re.sub(r"\s*\n\s*", " ", single), _as_python)
+    ways = (str, lambda _: single, lambda _: re.sub(r"\s*\n\s*", " ", single), _unescaped)
     for undone in ways:
         try:
             text = undone(inner)
             _DECODER.raw_decode(text.lstrip())
-        except (ValueError, SyntaxError, RecursionError):
+        except (ValueError, RecursionError):
             continue
         return single if text == inner and re.fullmatch("(?:[^']|'')*+", inner) else text
     return quoted
-
-
-def _as_python(quoted: str) -> str:
-    return str(ast.literal_eval(f"'{quoted}'"))
 
 
 def _from_base64(quoted: str) -> str:
@@ -250,9 +253,9 @@ _WORDS: Final = {
     **dict.fromkeys(("None", "nil", "null", "undef", "undefined", "NULL", "Null"), "null"),
     **{word: word.lower() for word in ("True", "true", "TRUE", "False", "false", "FALSE")},
 }
+_TEXT: Final = r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|“[^”]*+”"""
 _TOKEN: Final = re.compile(
-    r"""(?P<text>(?:\b[bu])?(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|“[^”]*+”)"""
-    r"""(?:\s++(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'))*+)"""
+    rf"(?P<text>(?:\b[bu])?(?:{_TEXT})(?:\s++(?:{_TEXT}))*+)"
     r"|(?P<left_out>\[(?:Object|Array|Circular|Function)\b[^\]\n]*+\]"
     r"|\.\.\.(?: ?\d+ more items?)?)"
     r"|(?P<list>(?:\b\w++\s*+)?\((?=\s*+\d+ =>)|(?:\bArray )?\[|\{(?=\s*+\{))"
@@ -279,7 +282,9 @@ def as_json(text: str, start: int, most: int) -> tuple[int, str, bool]:
     """
     parts, closers, at, is_cut = list[str](), list[str](), start, False
     until = min(len(text), start + most)
-    while not _AS_JSON.match(text, start, until) and (token := _TOKEN.match(text, at, until)):
+    if _AS_JSON.match(text, start, until):
+        return at, "", False
+    while token := _TOKEN.match(text, at, until):
         kind, part, at = token.lastgroup or "", token[0], token.end()
         if kind == "text":
             part = _text_as_json(part)
@@ -302,15 +307,7 @@ def as_json(text: str, start: int, most: int) -> tuple[int, str, bool]:
 
 def _text_as_json(text: str) -> str:
     r"""Write a text as JSON; Python writes a long one in pieces, others escapes such as `\x1b`."""
-    if text[0] == "“":
-        return written(text[1:-1])
-    for undone in (json.loads, _evaluated, lambda part: _evaluated(part.replace("\n", r"\n"))):
-        with suppress(ValueError, SyntaxError):
-            value = undone(text)
-            return text if undone is json.loads else written(value)
-    return text
-
-
-def _evaluated(text: str) -> str:
-    value = ast.literal_eval(f"({text})")
-    return value.decode(*_UTF8) if isinstance(value, bytes) else str(value)
+    with suppress(ValueError):
+        json.loads(text)
+        return text
+    return written("".join(_unescaped(piece[1:-1]) for piece in re.findall(_TEXT, text, re.DOTALL)))
