@@ -365,6 +365,16 @@ WHY: list[tuple[str, list[dict[str, Any]], str]] = [
         "/result/contents/0/uri does not repeat /params/uri of the request.",
     ),
     (
+        "tool-with-a-page",
+        [{}, {"result": {"tools": [{"name": "weather", "inputSchema": {"type": "object"}}]}}],
+        "has no /result/tools/0/_meta/ui/resourceUri",
+    ),
+    (
+        "tool-with-a-page",
+        [{}, {}, {}, {"result": {"contents": [{"uri": "ui://weather/page", "text": "24.5"}]}}],
+        "has no /result/contents/0/mimeType",
+    ),
+    (
         "poisoned-tool",
         [{}, {}, {}, {"result": {"content": [{"type": "text", "text": "forecast"}]}}],
         "That is not the name of the tool",

@@ -14,7 +14,7 @@ from humanmcp.extensions.classroom.demo.steps import LessonRun
 
 LESSONS = (
     *("first-answer", "picked-tool", "recover", "structured-result", "poisoned-tool"),
-    *("weather", "resources-and-prompts", "no-handshake", "discover"),
+    *("weather", "resources-and-prompts", "no-handshake", "discover", "tool-with-a-page"),
 )
 
 EMPTY = '{"jsonrpc":"2.0","id":1,"result":{}}'
