@@ -167,7 +167,9 @@ def test_who_looks_at_an_old_message_stays_there(
     seat.page.keyboard.type("sunny")
     seat.page.keyboard.press("Control+Enter")
     assert json.loads(host.hear())["id"] == 1
-    seat.page.locator(".sent a").first.click()
+    answered = seat.page.locator(".sent a").first
+    expect(answered).to_have_text("get_forecast")
+    answered.click()
     expect(seat.page.locator("#sent-line")).to_be_visible()
     host.say(call("2", city="Osaka"))
     expect(seat.page.locator("#said")).to_contain_text('get_forecast · city: "Osaka" · test-host')

@@ -227,13 +227,14 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
         return None
     if item.answer is None:
         return None
+    said, decided = summary.summary_of_item(item), _told(desk, item)
     return {
         "item": item,
+        "name": (said.gist if decided else said.name) or item.method,
         "bytes": len(item.answer.line.encode("utf-8", "replace")),
         "line": item.answer.line,
         "became": _became(desk, item),
-        "told": _told(desk, item),
-        "gist": summary.summary_of_item(item).gist,
+        "told": decided,
         "twins": service.ended_twins(desk.inbox, item),
     }
 
