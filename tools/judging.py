@@ -20,9 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from humanmcp.extensions.judge.misbehaviours import misbehaviours
+from humanmcp.extensions.judge.misbehaviours import every
 from humanmcp.extensions.judge.verdicts import Word
-from humanmcp.locales import say
 from humanmcp.setup import hosts
 from tests.clients.reactions import commands
 from tools.hosts.installing import CannotRunError, Installed, install
@@ -44,6 +43,9 @@ _HEAD: Final = """\
 Where two runs differ, the word is *not known*.
 
 """
+_AGAINST: Final = """
+**Bold**: against this sentence. A client that does not speak its version need not follow it.
+"""
 RUNS: Final = 2
 TELEMETRY: Final = {"MCP_USE_ANONYMIZED_TELEMETRY": "false", "DO_NOT_TRACK": "1"}
 """So that a measurement reports nothing to anybody."""
@@ -64,7 +66,7 @@ class Judged:
 
 def clients(folder: Path, chosen: Sequence[str]) -> Iterator[Judged]:
     """Yield the chosen clients; those that are no SDKs are installed into a folder."""
-    for kind in (_sdks, _programs, _mcp_use, _agents):
+    for kind in (_sdks, _signing_in, _programs, _mcp_use, _agents):
         yield from kind(folder, lambda name: not chosen or name.startswith(tuple(chosen)))
 
 
@@ -80,6 +82,18 @@ def _sdks(_folder: Path, wanted: Wanted) -> Iterator[Judged]:
                 "http": (*command, "http", "{url}"),
             }
             yield Judged(name, version, how, words)
+
+
+def _signing_in(_folder: Path, wanted: Wanted) -> Iterator[Judged]:
+    how = (
+        "`--only oauth`. It signs in, lists the tools, calls one, and prints the result. What comes"
+        " back to the browser is judged by the SDK; where the SDK leaves that to the program"
+        " (TypeScript: `state`; 1: errors, too), the program stops."
+    )
+    for sdk, version, command in commands("signs_in.mjs", "signs_in.py"):
+        if wanted(name := f"{sdk}, signing in"):
+            words = {"http": (*command, "{url}", "t")}
+            yield Judged(name, version, how, words, ("--only", "oauth", "--timeout", "30"))
 
 
 _PROGRAMS: Final = (
@@ -169,8 +183,8 @@ def _installed(host: RealHost, folder: Path) -> Installed | None:
         return None
 
 
-def judged(client: Judged, transport: str, jobs: int) -> dict[str, str]:
-    """Judge one client over one transport, twice. Return the words."""
+def judged(client: Judged, transport: str, jobs: int) -> tuple[dict[str, str], list[str]]:
+    """Judge one client over one transport, twice. Return the words, and what is against a rule."""
     command = [sys.executable, "-m", "humanmcp", "judge", "--lang", "en", "--format", "json"]
     path = os.pathsep.join([*map(str, client.path), os.environ["PATH"]])
     runs = []
@@ -183,22 +197,26 @@ def judged(client: Judged, transport: str, jobs: int) -> dict[str, str]:
             cwd=CLIENTS,
             env={**os.environ, **TELEMETRY, "PATH": path, "PYTHONPATH": str(ROOT)},
         )
-        runs.append({one["name"]: one["word"] for one in json.loads(done.stdout)["verdicts"]})
+        verdicts = json.loads(done.stdout)["verdicts"]
+        runs.append({one["name"]: one["word"] for one in verdicts})
+        against = [one["name"] for one in verdicts if one["broke"]]
     first, second = runs
     words = {}
     for name, word in first.items():
-        if transport == "stdio" or misbehaviours()[name].place == "http":
+        if transport == "stdio" or every()[name].transport == "http":
             words[name] = word if word == second[name] else Word.UNKNOWN.value
         if word != second[name]:
             sys.stderr.write(f"{client.name} {client.version}, {name}: {word}, {second[name]}\n")
-    return words
+    return words, [name for name in against if words.get(name) == first.get(name)]
 
 
 def measured(client: Judged, jobs: int) -> dict[str, Any]:
     """Judge one client over all its transports."""
     words: dict[str, str] = {}
+    against: list[str] = []
     for transport in client.words:
-        words |= judged(client, transport, jobs)
+        found, broke = judged(client, transport, jobs)
+        words, against = words | found, against + broke
         sys.stderr.write(f"{client.name} {client.version} {transport}\n")
     return {
         "name": client.name,
@@ -207,7 +225,13 @@ def measured(client: Judged, jobs: int) -> dict[str, Any]:
         "date": datetime.now(UTC).date().isoformat(),
         "how": client.how,
         "words": words,
+        **({"against": against} if against else {}),
     }
+
+
+def _marked(client: Mapping[str, Any], name: str) -> str:
+    word: str = client["words"].get(name, "")
+    return f"**{word}**" if name in client.get("against", ()) else word
 
 
 def page(table: Sequence[Mapping[str, Any]]) -> str:
@@ -215,16 +239,25 @@ def page(table: Sequence[Mapping[str, Any]]) -> str:
     lines = [_HEAD, "| client | version | measured | runs | how |", "|" + " --- |" * 5]
     members = ("name", "version", "date", "runs", "how")
     lines += [f"| {' | '.join(str(one[member]) for member in members)} |" for one in table]
-    rows = misbehaviours()
+    rows = every()
     for place in dict.fromkeys(one.place for one in rows.values()):
-        of_place = [name for name in rows if rows[name].place == place]
+        of_place = [
+            name for name in rows if rows[name].place == place and rows[name].kind != "good"
+        ]
         here = [one for one in table if one["words"].keys() & set(of_place)]
+        if not here:
+            continue
         heads = [f"{one['name']} {one['version']}" for one in here]
         lines += [f"\n## {place}\n", f"| the server | {' | '.join(heads)} |"]
         lines.append("| --- " * (len(heads) + 1) + "|")
         for name in of_place:
-            words = [client["words"].get(name, "") for client in here]
-            lines.append(f"| {say('misbehaviour', name, 'en')} | {' | '.join(words)} |")
+            words = [_marked(client, name) for client in here]
+            lines.append(f"| {rows[name].what('en')} | {' | '.join(words)} |")
+        broken = [one for one in of_place if rows[one].guarded and rows[one].source[0]]
+        lines += [_AGAINST] if broken else []
+        for name in broken:
+            quote, link = rows[name].source
+            lines.append(f"- {rows[name].what('en')}: “{quote}” [{link.split('/')[4]}]({link})")
     return "\n".join(lines) + "\n"
 
 

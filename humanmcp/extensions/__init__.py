@@ -29,7 +29,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
+
+    Pairs: TypeAlias = Sequence[tuple[str, str]]
+    Guard: TypeAlias = Callable[[str, str, Pairs, bytes], tuple[int, Pairs, bytes] | None]
+    """Answers a request (method, target, headers, body) with a status, headers and a body, or
+    lets it through: None."""
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +76,30 @@ class Format(NamedTuple):
     """What a terminal must not see becomes an escape of JSON."""
 
 
+class Guarded(NamedTuple):
+    """A server at an address, with a guard before it, by which clients are judged.
+
+    `section` and `code` name the sentence that says what it does wrong. `kind` says what a good
+    client does: it stops ("wrong"), it goes on ("tolerable"), or this is the measure ("good") of
+    the others of its `place`.
+    """
+
+    name: str
+    place: str
+    section: str
+    code: str
+    begin: Callable[[str, Callable[[str, str], object]], Guard]
+    """Begin at an origin, such as `http://127.0.0.1:8080`. It is given what writes down what is
+    seen: "in" for what came, "out" or, for what is wrong, "odd" for what went out, "broke" for
+    what no client may do."""
+    kind: str = "wrong"
+    quote: str = ""
+    """The sentence of the specification that a client breaks which is not well, and its page."""
+    link: str = ""
+    is_hidden: bool = False
+    """No client may show the text of a wrong result, which is in it."""
+
+
 class Extension(NamedTuple):
     """What an extension brings. A module is named by its full name, a class as `module:Class`."""
 
@@ -106,6 +136,8 @@ class Extension(NamedTuple):
     orders: Mapping[str, str] = _NONE
     """What people may order a running server to do (`Order.EXTENSION`), by the first word: the
     function that takes the other words, and raises an `OrderError` if they say nothing."""
+    judged: Sequence[str] = ()
+    """Functions that return servers by which clients are judged: each a `Guarded`."""
     books: Mapping[str, str] = _NONE
     """Answer books for `--book NAME`: the file in the package, by the name."""
     formats: Mapping[str, Format] = _NONE

@@ -1,7 +1,9 @@
-"""The Python SDK, 1 or 2, as a client that signs in: `python signs_in.py ADDRESS`.
+"""The Python SDK, 1 or 2, as a client that signs in: `python signs_in.py ADDRESS [TOOL]`.
 
 Its "browser" follows no redirect: it reads what the client would get there.
-Prints a line of JSON: the names of the tools, or what went wrong.
+Prints a line of JSON: the names of the tools, or what went wrong. With a TOOL it calls that one
+when a token of a second has expired, prints what came, and fails if nothing did: for
+`humanmcp judge`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
-URL = sys.argv[1]
+URL, TOOL = [*sys.argv[1:], ""][:2]
+DOCUMENT = "https://client.example/client.json"
+EXPIRED = 1.2
+"""Seconds until a token is over that is good for one."""
 URI = "http://127.0.0.1:3999/cb"
 
 
@@ -90,14 +95,21 @@ def provider() -> Any:  # noqa: ANN401 - as above
         response_types=["code"],
         token_endpoint_auth_method="none",
     )
-    return OAuthClientProvider(URL, metadata, Storage(), open_browser, callback)
+    return OAuthClientProvider(
+        URL, metadata, Storage(), open_browser, callback, client_metadata_url=DOCUMENT
+    )
 
 
 async def tools(read: Any, write: Any) -> list[str]:  # noqa: ANN401 - as above
-    """Return the names of the tools."""
+    """Return the names of the tools, or what one of them said."""
     async with ClientSession(read, write) as session:
         await session.initialize()
-        return [one.name for one in (await session.list_tools()).tools]
+        found = [one.name for one in (await session.list_tools()).tools]
+        if TOOL:
+            await asyncio.sleep(EXPIRED)
+            result = await session.call_tool(TOOL, {})
+            return [getattr(one, "text", one.type) for one in result.content]
+        return found
 
 
 async def main() -> list[str]:
@@ -130,3 +142,5 @@ try:
 except Exception as error:  # noqa: BLE001 - whatever the SDK raises is what it says
     told = {"error": str(leaf(error))}
 os.write(1, json.dumps(told).encode())
+if TOOL:
+    sys.exit("error" in told)

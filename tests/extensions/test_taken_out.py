@@ -43,6 +43,9 @@ def test_the_core_is_whole_without(without: Sequence[str], tmp_path: Path) -> No
     assert names == [name for name in ours() if name not in without]
     of_others = {name for name, one in extensions.commands().items() if one.extension in without}
     assert not of_others & {*commands}
+    if without == ("authority",):
+        listed = copy.run("-m", "humanmcp", "judge", "--list", "--only", "oauth")
+        assert listed.returncode == 1, listed.stdout
     for language in LANGUAGES:
         overview = copy.run("-m", "humanmcp", "--help", "--lang", language)
         assert (overview.returncode, overview.stderr) == (0, "")

@@ -12,4 +12,5 @@ EXTENSION: Final = Extension(
     pages=(f"{_HERE}.authority_page",),
     links=(Link("menu", "/authority", "oauth", "menu"),),
     orders={"oauth": f"{_HERE}.orders:understand"},
+    judged=(f"{_HERE}.judged:rows",),
 )

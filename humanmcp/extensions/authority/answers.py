@@ -63,27 +63,33 @@ class Place(NamedTuple):
         """RFC 9728, 3.1: inserted between the host and the path."""
         return f"{self.origin}/.well-known/oauth-protected-resource{PATH}"
 
+    @property
+    def other(self) -> str:
+        """The same origin under the other name of this computer."""
+        names = {"127.0.0.1": "localhost", "localhost": "127.0.0.1"}
+        return re.sub("127[.]0[.]0[.]1|localhost", lambda one: names[one[0]], self.origin, count=1)
+
     def step_at(self, method: str, path: str) -> Step | None:
         """Return the step that is asked for at a path; None for a path that nobody names."""
-        own = path.removeprefix(self.path)
-        is_appended = own == f"/.well-known/{SERVER_NAMES[1]}" and path != own
-        if is_appended or path.startswith("/.well-known/"):
-            found = Step.SERVER if is_appended else self._inserted(path)
-            return found if method in ("GET", "HEAD") else Step.ELSEWHERE
-        asked = {"/register": Step.REGISTER, "/authorize": Step.AUTHORIZE, "/token": Step.TOKEN}
-        if own not in asked:
-            return None
-        if path == own or method != ("GET" if own == "/authorize" else "POST"):
-            return Step.ELSEWHERE
-        return asked[own]
+        inserted = "/.well-known/{}{}".format
+        found = {
+            **{inserted("oauth-protected-resource", end): Step.RESOURCE for end in (PATH, "", "/")},
+            **{inserted(name, self.path): Step.SERVER for name in SERVER_NAMES},
+            f"{self.path}/.well-known/{SERVER_NAMES[1]}": Step.SERVER,
+            **{f"{self.path}{end}": step for end, step in _ENDPOINTS.items()},
+        }.get(path)
+        if found is not None and method in _METHODS.get(found, ("GET", "HEAD")):
+            return found
+        is_near = path.startswith("/.well-known/") or path.removeprefix(self.path) in _ENDPOINTS
+        return Step.ELSEWHERE if found is not None or is_near else None
 
-    def _inserted(self, path: str) -> Step:
-        """Return which metadata are at a path that begins with `/.well-known/`."""
-        name, _, rest = path.removeprefix("/.well-known/").partition("/")
-        if name == "oauth-protected-resource":
-            return Step.RESOURCE if f"/{rest}" in (PATH, "/") else Step.ELSEWHERE
-        is_ours = name in SERVER_NAMES and f"/{rest}" == self.path
-        return Step.SERVER if is_ours else Step.ELSEWHERE
+
+_ENDPOINTS: Final = {
+    "/register": Step.REGISTER,
+    "/authorize": Step.AUTHORIZE,
+    "/token": Step.TOKEN,
+}
+_METHODS: Final = {Step.REGISTER: ("POST",), Step.TOKEN: ("POST",), Step.AUTHORIZE: ("GET",)}
 
 
 class Consent(NamedTuple):
@@ -145,7 +151,13 @@ def resource_metadata(place: Place) -> WebResponse:
     )
 
 
-def server_metadata(place: Place) -> WebResponse:
+def server_metadata(place: Place, *, is_openid: bool = False) -> WebResponse:
+    """Return RFC 8414's metadata. OpenID Connect Discovery, 3, has three members more."""
+    openid = {
+        "jwks_uri": f"{place.issuer}/jwks",
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": ["RS256"],
+    }
     return WebResponse.of_json(
         200,
         {
@@ -160,6 +172,7 @@ def server_metadata(place: Place) -> WebResponse:
             "token_endpoint_auth_methods_supported": list(METHODS),
             "code_challenge_methods_supported": ["S256"],
             "authorization_response_iss_parameter_supported": True,
+            **(openid if is_openid else {}),
         },
     )
 
@@ -441,3 +454,32 @@ def elsewhere() -> Prepared:
     """Answer at an address at which nothing is: a default of 2025-03-26, or a guessed one."""
     right = oauth_error("not_found", "Nothing is here. The metadata name the endpoints.", 404)
     return Prepared(Step.ELSEWHERE, right, why="elsewhere")
+
+
+def prepare(  # noqa: PLR0911, PLR0913, PLR0917 - a request, and what is known of it
+    step: Step,
+    place: Place,
+    grants: Grants,
+    request: WebRequest,
+    now: float,
+    error: str = "",
+    scope: str = "",
+) -> Prepared:
+    """Return the right answer to a step. `error` and `scope` are those of a challenge."""
+    match step:
+        case Step.CHALLENGE:
+            status = 403 if error == "insufficient_scope" else 401
+            right = challenge(place, error=error, scope=scope, status=status)
+            return Prepared(step, right, why=error or "no token")
+        case Step.RESOURCE:
+            return Prepared(step, resource_metadata(place))
+        case Step.SERVER:
+            return Prepared(step, server_metadata(place, is_openid=SERVER_NAMES[1] in request.path))
+        case Step.REGISTER:
+            return register(place, grants, request)
+        case Step.AUTHORIZE:
+            return authorize(place, grants, request)
+        case Step.TOKEN:
+            return token(place, grants, request, now)
+        case Step.ELSEWHERE:
+            return elsewhere()

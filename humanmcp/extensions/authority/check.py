@@ -94,20 +94,21 @@ def _of_any_body(answer: WebResponse, right: WebResponse) -> Iterator[Found]:
 
 
 def _challenge(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[Found]:
-    yield from _status(answer, right.status)
     header, wanted = answer.header("www-authenticate"), right.header("www-authenticate")
+    given = dict(re.findall(r'([a-z_]+)="?([^",\s]*)"?', header))
+    if given.get("error") != "insufficient_scope":
+        yield from _status(answer, right.status)
+    elif answer.status != 403:
+        yield _other("scope-status", "status", str(answer.status), "403")
     if not re.match(r"(?i)(?:.*,\s*)?bearer(?:\s|$)", header):
         yield Found("no-challenge")
         return
-    given = dict(re.findall(r'([a-z_]+)="?([^",\s]*)"?', header))
     expected = dict(re.findall(r'([a-z_]+)="?([^",\s]*)"?', wanted))
     place = "resource_metadata"
     if place not in given:
         yield Found("metadata-not-named", header)
     elif given[place] != expected[place]:
         yield _other("metadata-elsewhere", place, given[place], expected[place])
-    if given.get("error") == "insufficient_scope" and answer.status != 403:
-        yield _other("scope-status", "status", str(answer.status), "403")
 
 
 def _resource(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[Found]:

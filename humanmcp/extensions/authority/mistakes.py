@@ -10,18 +10,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from humanmcp.extensions.authority.steps import Step, WebResponse
+from humanmcp.extensions.authority.steps import Step, WebRequest, WebResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from humanmcp.extensions.authority.answers import Place
+
+
+class Judged(NamedTuple):
+    """How `humanmcp judge` plays a mistake, and what a client may not do then."""
+
+    kind: str = "wrong"
+    """One of judge's: a client stops ("wrong"), or goes on ("tolerable")."""
+    alone: bool = False
+    """A person cannot choose it: it is more than one answer."""
+    use: str = ""
+    """Which request with a valid token is refused: the first call ("once"), each call ("call"),
+    each until the token has the scope `write` ("scope"), each request ("always")."""
+    also: Sequence[str] = ()
+    """Other mistakes that are made, too."""
+    path: str = "/as"
+    """The path of the issuer."""
+    moves: str = ""
+    """The path of the next issuer, from the first refused call on."""
+    once: bool = False
+    asks: Mapping[str, str] = {}
+    """Members that the registration has in the place of those that the client sent."""
+    never: str = ""
+    """What no client may do: a key of `judged.BREACHES`."""
+    hides: bool = False
+    """No client may show what it says."""
 
 
 class Mistake(NamedTuple):
     """A row: the step that it changes, and how. A value "" removes a header or a parameter.
 
-    `{issuer}`, `{resource}` and `{origin}` in a value are those of the place.
+    `{issuer}`, `{resource}` and `{origin}` in a value are those of the place, `{other}` is the same
+    origin under another name.
     """
 
     id: str
@@ -29,20 +55,29 @@ class Mistake(NamedTuple):
     status: int = 0
     headers: Mapping[str, str] = {}
     set: Mapping[str, Any] = {}
-    drop: tuple[str, ...] = ()
+    drop: Sequence[str] = ()
     body: str | None = None
     location: Mapping[str, str] = {}
     """Parameters of the redirect."""
     only: str = ""
     """The grant type that it is about, "" for any."""
+    path: str = ""
+    """What the path ends with, "" for any."""
+    judged: Judged = Judged()
+    """How `humanmcp judge` plays it."""
+
+    def is_about(self, request: WebRequest) -> bool:
+        """Return True if it can be put into the answer to a request of its step."""
+        grant_type = dict(request.form).get("grant_type", "")
+        return self.only in ("", grant_type) and request.path.endswith(self.path)
 
     def put_into(self, right: WebResponse, place: Place) -> WebResponse:
         """Return the answer with the mistake in it."""
-        words = {"issuer": place.issuer, "resource": place.resource, "origin": place.origin}
+        words = {name: getattr(place, name) for name in ("issuer", "resource", "origin", "other")}
 
         def filled(value: Any) -> Any:  # noqa: ANN401 - any JSON value
             if isinstance(value, str):
-                return re.sub(r"\{(issuer|resource|origin)\}", lambda one: words[one[1]], value)
+                return re.sub(r"\{([a-z]+)\}", lambda one: words.get(one[1], one[0]), value)
             return [filled(one) for one in value] if isinstance(value, list) else value
 
         headers = dict(right.headers)
@@ -74,11 +109,12 @@ def mistakes() -> Mapping[str, Mistake]:
     """Return every mistake by its id, in the order of the table."""
     text = (Path(__file__).parent / "mistakes.toml").read_text(encoding="utf-8")
     rows = (
-        Mistake(**{**one, "step": Step(one["step"]), "drop": tuple(one.get("drop", ()))})
+        Mistake(**{**one, "step": Step(one["step"]), "judged": Judged(**one.get("judged", {}))})
         for one in tomllib.loads(text)["mistake"]
     )
     return {one.id: one for one in rows}
 
 
 def of_step(step: Step) -> list[Mistake]:
-    return [one for one in mistakes().values() if one.step is step]
+    """Return those of a step that a person can choose."""
+    return [one for one in mistakes().values() if one.step is step and not one.judged.alone]

@@ -28,6 +28,8 @@ class Must(NamedTuple):
     until: str = "9999"
     page: str = ""
     codes: tuple[str, ...] = ()
+    mistakes: tuple[str, ...] = ()
+    """Those that show whether a client follows it."""
 
     @property
     def plain(self) -> str:
@@ -36,16 +38,21 @@ class Must(NamedTuple):
 
     def address(self, version: str) -> str:
         """Return the address of its page in a version."""
-        page = f"/{self.page}" if self.page else ""
+        page = f"/{self.page}" if self.page and version >= versions.R2026_07 else ""
         return f"{_PAGES}{version}/basic/authorization{page}"
+
+    @property
+    def newest(self) -> str:
+        """The address of its page in the newest version that has it."""
+        return self.address(max(one for one in versions.ALL if self.since <= one <= self.until))
 
 
 @cache
 def musts() -> tuple[Must, ...]:
     text = (Path(__file__).parent / "musts.toml").read_text(encoding="utf-8")
-    return tuple(
-        Must(**{**one, "codes": tuple(one["codes"])}) for one in tomllib.loads(text)["must"]
-    )
+    rows = tomllib.loads(text)["must"]
+    lists = [{name: (*row.get(name, ()),) for name in ("codes", "mistakes")} for row in rows]
+    return tuple(Must(**{**row, **both}) for row, both in zip(rows, lists, strict=True))
 
 
 def in_use(version: str) -> str:
@@ -67,4 +74,4 @@ def page_of(code: str, version: str) -> str:
     if fitting:
         return fitting[0].address(used)
     newest = max(ours, key=lambda one: one.since, default=None)
-    return "" if newest is None else newest.address(max(newest.since, USUAL))
+    return "" if newest is None else newest.newest

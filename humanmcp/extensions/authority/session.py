@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering.steps import note_of_step
 from humanmcp.extensions.authority import answers
-from humanmcp.extensions.authority.answers import Place, Prepared
 from humanmcp.extensions.authority.check import SECTION, judge, leads_to
 from humanmcp.extensions.authority.grants import CODE_LIVES, Grants
 from humanmcp.extensions.authority.mistakes import Mistake, mistakes, of_step
@@ -66,6 +65,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from humanmcp.extensions.authority.answers import Place, Prepared
     from humanmcp.extensions.authority.grants import Grant
     from humanmcp.inbox.contract import Inbox
 
@@ -349,28 +349,15 @@ class AuthoritySession:
         self._decide(number, response, rule, mistake="" if mistake is None else mistake.id)
 
     def _prepared(self, asked: _Asked) -> Prepared:
-        request, place, step, now = asked.request, asked.place, asked.step, self._now()
+        now = self._now()
         with self._lock:
             self._grants.forget_codes(now)
-            match step:
-                case Step.CHALLENGE:
-                    status = 403 if asked.error == "insufficient_scope" else 401
-                    right = answers.challenge(
-                        place, error=asked.error, scope=asked.scope, status=status
-                    )
-                    return Prepared(step, right, why=asked.error or "no token")
-                case Step.RESOURCE:
-                    return Prepared(step, answers.resource_metadata(place))
-                case Step.SERVER:
-                    return Prepared(step, answers.server_metadata(place))
-                case Step.REGISTER:
-                    found = answers.register(place, self._grants, request)
-                case Step.AUTHORIZE:
-                    return answers.authorize(place, self._grants, request)
-                case Step.TOKEN:
-                    found = answers.token(place, self._grants, request, now)
-                case Step.ELSEWHERE:
-                    return answers.elsewhere()
+            found = answers.prepare(
+                *(asked.step, asked.place, self._grants, asked.request, now),
+                *(asked.error, asked.scope),
+            )
+        if asked.step not in (Step.REGISTER, Step.TOKEN):
+            return found
         self._keep()
         if found.client:
             self._session.keep_facts(NegotiatedState(), client=one_line(found.client, 60))
@@ -381,7 +368,7 @@ class AuthoritySession:
         found = self._armed.get(asked.step)
         if found is None or asked.step in self._by_hand or asked.step is Step.AUTHORIZE:
             return None
-        if found.only and dict(asked.request.form).get("grant_type") != found.only:
+        if not found.is_about(asked.request):
             return None
         return self._armed.pop(asked.step)
 

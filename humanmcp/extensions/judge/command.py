@@ -13,7 +13,7 @@ from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.person_files import write_whole
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, rewrite, to_stderr
-from humanmcp.extensions.judge.misbehaviours import GOOD, Misbehaviour, misbehaviours
+from humanmcp.extensions.judge.misbehaviours import Misbehaviour, every, measure_of
 from humanmcp.extensions.judge.reports import FORMATS, report, said, summary
 from humanmcp.extensions.judge.running import Client, JudgeError, run_client
 from humanmcp.extensions.judge.serving import serve
@@ -67,10 +67,8 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     """
     chosen = _chosen(arguments.only)
     if arguments.list:
-        width = max(map(len, misbehaviours()))
-        told = [
-            (f"{one.name:{width}}  {one.place:9}", say("misbehaviour", one.name)) for one in chosen
-        ]
+        width = max(len(one.name) for one in chosen)
+        told = [(f"{one.name:{width}}  {one.place:9}", one.what()) for one in chosen]
         raw_to_stdout("\n".join(map("  ".join, told)))
         return 0
     is_served = arguments.serve is not None
@@ -82,6 +80,8 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     client = Client(tuple(arguments.client), tools, arguments.host, arguments.timeout)
     if is_served:
         try:
+            if any(one.guarded is not None for one in chosen):
+                raise JudgeError("not served")
             verdicts, interrupted = serve(client, chosen, arguments.serve), False
         except (OSError, OverflowError) as error:
             raise JudgeError("no port", port=arguments.serve, why=error) from error
@@ -104,18 +104,20 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
 def _chosen(only: str | None) -> list[Misbehaviour]:
     """Return the misbehaviours to play: those whose name or place is given.
 
+    What other extensions bring needs a client that is prepared for it: it must be named.
+
     Raises:
         StopError: a name is unknown.
     """
-    every = misbehaviours()
+    rows = [one for one in every().values() if one.kind != "good"]
     if only is None:
-        return list(every.values())
+        return [one for one in rows if one.guarded is None]
     wanted = [name.strip().replace("-", "_") for name in only.split(",")]
-    known = {*every, *(one.place for one in every.values())}
+    known = {name for one in rows for name in (one.name, one.place)}
     for name in wanted:
         if name not in known:
             raise JudgeError("no misbehaviour", name=name or '""')
-    return [one for one in every.values() if one.name in wanted or one.place in wanted]
+    return [one for one in rows if one.name in wanted or one.place in wanted]
 
 
 def _expected(file: str | None) -> Mapping[str, Word]:
@@ -149,21 +151,17 @@ def _write_expected(file: str, verdicts: Iterable[Verdict]) -> None:
 
 
 def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[Verdict], bool]:
-    """Play the good server, then all others. Return the verdicts, and whether it was stopped.
+    """Play the good servers, then all others. Return the verdicts, and whether it was stopped.
 
     Raises:
         StopError: the client cannot be started, or does not work with a good server.
     """
     stopped = threading.Event()
-    good = run_client(client, GOOD, stopped)
-    if good.ended_for:
-        raise JudgeError(f"good {good.ended_for}", seconds=f"{client.most:g}")
-    printed = (good.output or "")[-500:].strip()
-    if not any(one.what == "in" for one in good.events):
-        raise JudgeError("not connected", words=_MARKS["words"], output=printed)
-    if good.status:
-        to_stderr(say(SECTION, "good fails", status=good.status, output=printed))
     played = [one for one in chosen if one.transport in ("", client.transport)]
+    if not played:
+        raise JudgeError("not possible", words=_MARKS["url"])
+    measures = {one.name: one for one in map(measure_of, played)}
+    good = {name: _good(client, one, stopped) for name, one in measures.items()}
     verdicts: dict[str, Verdict] = {}
     interrupted = False
     with ThreadPoolExecutor(max(1, jobs)) as pool:
@@ -173,7 +171,7 @@ def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[
                 runs[pool.submit(run_client, client, one, stopped)] = one
             for done in as_completed(runs):
                 row = runs[done]
-                verdicts[row.name] = verdict(row, done.result(), good)
+                verdicts[row.name] = verdict(row, done.result(), good[measure_of(row).name])
                 _progress(len(verdicts), len(played), row.name)
         except KeyboardInterrupt:
             interrupted = True
@@ -183,6 +181,23 @@ def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[
                 run.cancel()
     _progress(0, 0, "")
     return [verdicts[one.name] for one in played if one.name in verdicts], interrupted
+
+
+def _good(client: Client, row: Misbehaviour, stopped: threading.Event) -> Run:
+    """Run the client with a server that makes no mistake.
+
+    Raises:
+        StopError: it does not work with that.
+    """
+    good = run_client(client, row, stopped)
+    if good.ended_for:
+        raise JudgeError(f"good {good.ended_for}", seconds=f"{client.most:g}")
+    printed = (good.output or "")[-500:].strip()
+    if not any(one.what == "in" for one in good.events):
+        raise JudgeError("not connected", words=_MARKS["words"], output=printed)
+    if good.status:
+        to_stderr(say(SECTION, "good fails", status=good.status, output=printed))
+    return good
 
 
 def _progress(count: int, total: int, name: str) -> None:

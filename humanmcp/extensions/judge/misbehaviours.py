@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.extensions import loaded
+from humanmcp.locales import say
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from humanmcp.extensions import Guarded
 
 RIGHT: Final = "right-7421"
 """The text of a right result: a client that prints its results prints it."""
@@ -56,13 +61,31 @@ class Misbehaviour:
     transport: str = ""
     version: str = ""
     problem: str = ""
+    guarded: Guarded | None = None
+    """What another extension brings; all of its answers to messages of MCP are right."""
 
     @property
     def place(self) -> str:
         """Where it happens: start, handshake, lists, call, request, notification, http or end."""
+        if self.guarded is not None:
+            return self.guarded.place
         if self.transport == "http":
             return "http"
         return "request" if self.kind == "asking" else _PLACES.get(self.method, "call")
+
+    def what(self, language: str = "") -> str:
+        """Say what is wrong."""
+        if self.guarded is not None:
+            return say(self.guarded.section, self.guarded.code, language)
+        return say("misbehaviour", self.name, language)
+
+    @property
+    def source(self) -> tuple[str, str]:
+        """The sentence that it breaks, or that a good client keeps, and its page; "" for none."""
+        if self.guarded is not None:
+            return self.guarded.quote, self.guarded.link
+        duty = duties().get(self.duty, {"quote": "", "link": ""})
+        return duty["quote"], duty["link"]
 
     @property
     def text(self) -> str:
@@ -82,9 +105,32 @@ def rows() -> Mapping[str, Any]:
 
 
 @functools.cache
+def duties() -> Mapping[str, Mapping[str, str]]:
+    """Return `duties.toml`."""
+    return tomllib.loads(_FILE.with_name("duties.toml").read_text("utf-8"))
+
+
+@functools.cache
 def misbehaviours() -> Mapping[str, Misbehaviour]:
     """Return all of them by name, in their order; each with the first case of its row."""
     return {name: misbehaviour(name) for name in rows()}
+
+
+@functools.cache
+def every() -> Mapping[str, Misbehaviour]:
+    """Return all of them, then what other extensions bring to be judged."""
+    brought = (one for rows_of in loaded("judged") for one in rows_of())
+    made = {
+        one.name: Misbehaviour(one.name, one.kind, "", transport="http", guarded=one)
+        for one in brought
+    }
+    return {**misbehaviours(), **made}
+
+
+def measure_of(one: Misbehaviour) -> Misbehaviour:
+    """Return the server without a fault with which a client's run is compared."""
+    ours = (row for row in every().values() if row.kind == "good" and row.place == one.place)
+    return next(ours, GOOD)
 
 
 def misbehaviour(name: str) -> Misbehaviour:

@@ -33,6 +33,8 @@ from humanmcp.extensions.judge.misbehaviours import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from humanmcp.extensions import Guard
+
 SERVER: Final = "humanmcp.extensions.judge.playing"
 """The module that is run as a server: by it, its processes are found."""
 KEPT: Final = {"in": 20_000}
@@ -51,7 +53,7 @@ _SCHEMA: Final = {
 
 
 class Event(NamedTuple):
-    """Something that was seen at a server: `what` is start, in, out, odd or end."""
+    """Something that was seen at a server: `what` is start, in, out, odd, broke or end."""
 
     at: float
     what: str
@@ -71,10 +73,15 @@ class Record:
         """Write it down at once: the process may be killed any moment."""
         with self._lock:
             self._count += 1
-            if self._count <= MOST_KEPT:
+            if self._count <= MOST_KEPT and not self._file.closed:
                 event = (time.time(), what, text[: KEPT.get(what, _KEPT)])
                 self._file.write(json.dumps(event) + "\n")
                 self._file.flush()
+
+    def close(self) -> None:
+        """Write nothing more."""
+        with self._lock:
+            self._file.close()
 
 
 def events(folder: Path) -> list[Event]:
@@ -279,6 +286,7 @@ class HttpServer(ThreadingHTTPServer):
     def __init__(self, session_of: Callable[[str, str], HttpSession], port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.session_of = session_of
+        self.guard: Guard | None = None
         self.url = f"http://127.0.0.1:{self.server_port}/mcp"
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,))
         self._thread.start()
@@ -325,6 +333,8 @@ _BEGINNINGS: Final = ("initialize", "server/discover")
 class _Handler(BaseHTTPRequestHandler):
     server: HttpServer
     session: HttpSession
+    read: bytes | None = None
+    """The body of the request, if a guard has read it."""
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: object) -> None:
@@ -344,10 +354,22 @@ class _Handler(BaseHTTPRequestHandler):
         address = HttpAddress("127.0.0.1", self.server.server_port)
         refusal = refusal_of(self.path, Headers.of(self.headers.items()), address)
         if refusal in (None, ELSEWHERE):
-            return True
+            return not self._guarded()
         self.close_connection = True
         self.send_error(refusal.status)
         return False
+
+    def _guarded(self) -> bool:
+        """Let the guard of the server answer. Return True if it did."""
+        if self.server.guard is None:
+            return False
+        self.read = None
+        self.read = self._body()
+        answer = self.server.guard(self.command, self.path, self.headers.items(), self.read)
+        if answer is not None:
+            status, headers, body = answer
+            self._respond(status, body, *headers)
+        return answer is not None
 
     def do_GET(self) -> None:
         self._moment("GET", 405, ("Allow", "POST, DELETE"))
@@ -433,6 +455,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.session.record.add("in", text)
 
     def _body(self) -> bytes:
+        if self.read is not None:
+            body, self.read = self.read, None
+            return body
         if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
             return self.rfile.read(int(self.headers.get("Content-Length") or 0))
         pieces = []

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import html
 import json
 import shlex
-import tomllib
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.junit import Case, junit
 from humanmcp.common.web_folder import palette
-from humanmcp.extensions.judge.misbehaviours import misbehaviours
+from humanmcp.extensions.judge.misbehaviours import every
 from humanmcp.extensions.judge.verdicts import Verdict, Word
 from humanmcp.locales import say, spoken_language
 from humanmcp.protocol.json.visible import visible
@@ -40,12 +37,6 @@ small { opacity: .75; }
 """
 
 
-@functools.cache
-def duties() -> Mapping[str, Mapping[str, str]]:
-    """Return `duties.toml`."""
-    return tomllib.loads(Path(__file__).with_name("duties.toml").read_text("utf-8"))
-
-
 def report(form: str, verdicts: Sequence[Verdict], client: Sequence[str]) -> str:
     """Return the words in one of `FORMATS`, in the language of the reader."""
     return FORMATS[form](verdicts, shlex.join(client))
@@ -62,8 +53,12 @@ def said(word: Word) -> str:
     return say(SECTION, f"word {word.value}")
 
 
+def is_grave(one: Verdict) -> bool:
+    return one.word in GRAVE or one.broke is not None
+
+
 def _what(one: Verdict) -> str:
-    return say("misbehaviour", one.name)
+    return every()[one.name].what()
 
 
 def notes_of(one: Verdict) -> str:
@@ -77,8 +72,10 @@ def _table(verdicts: Sequence[Verdict], _client: str) -> str:
     lines = []
     for one in verdicts:
         lines.append(f"{said(one.word):{words}}  {one.name:{width}}  {_what(one)}")
-        if one.word in GRAVE:
+        if is_grave(one):
             lines += [f"    {visible(line)}" for line in one.lines]
+        if one.broke:
+            lines.append(f"    “{one.broke[0]}” {one.broke[1]}")
         if one.notes:
             lines.append(f"    ({notes_of(one)})")
     return "\n".join(lines)
@@ -94,7 +91,7 @@ def _junit(verdicts: Sequence[Verdict], client: str) -> str:
         Case(
             "judge",
             one.name,
-            failure=one.word if one.word in GRAVE else "",
+            failure=one.word if is_grave(one) else "",
             skipped=one.word if one.word is Word.UNKNOWN else "",
             text="\n".join((_what(one), *one.lines)),
             seconds=one.seconds,
@@ -117,13 +114,8 @@ def _html(verdicts: Sequence[Verdict], client: str) -> str:
     """Return a page; each row opens to the lines that prove its word."""
     rows = []
     for one in verdicts:
-        duty = duties().get(misbehaviours()[one.name].duty, {"quote": "", "link": ""})
-        source = (
-            f"<p><small>“{html.escape(duty['quote'])}” "
-            f'<a href="{html.escape(duty["link"])}">{html.escape(duty["link"])}</a></small></p>'
-            if duty["quote"]
-            else ""
-        )
+        quote, link = map(html.escape, every()[one.name].source)
+        source = f'<p><small>“{quote}” <a href="{link}">{link}</a></small></p>' if quote else ""
         proof = html.escape("\n".join(map(visible, one.lines)))
         notes = f"<br><small>{html.escape(notes_of(one))}</small>" if one.notes else ""
         name = one.word.value.replace(" ", "-")

@@ -29,6 +29,7 @@ from humanmcp.extensions.judge.playing import (
     events,
 )
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.http.outbound import PATH
 from humanmcp.setup.hosts import BY_NAME, HostCommand, local_entry, snippet
 
 if TYPE_CHECKING:
@@ -224,7 +225,11 @@ def _words(
         if client.transport == "http":
             session = HttpSession(Player(row, client.tools), Record(folder))
             http = HttpServer(lambda _method, _name: session)
+            stack.callback(session.record.close)
             stack.callback(http.close)
+            if row.guarded is not None:
+                origin = http.url.removesuffix(PATH)
+                http.guard = row.guarded.begin(origin, session.record.add)
             meanings["{url}"] = http.url
         words: list[str] = []
         for word in client.words:

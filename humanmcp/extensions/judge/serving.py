@@ -50,9 +50,7 @@ class _Meetings:
             if folder not in self._met:
                 self._met.append(folder)
                 name = _row(folder).name
-                what = (
-                    say(SECTION, "good server") if name == GOOD.name else say("misbehaviour", name)
-                )
+                what = say(SECTION, "good server") if name == GOOD.name else _row(folder).what()
                 to_stderr(say(SECTION, "met", number=len(self._met) - 1, name=name, what=what))
 
     def note_shown(self, letter: str) -> None:

@@ -52,6 +52,7 @@ _ALWAYS: Final[tuple[_Decision, ...]] = (
     (Word.HUNG, ("killed",), ()),
     (Word.DIED, ("signalled", "failed"), ()),
     (Word.DIED, ("crashed", "failed"), ("timed out",)),
+    (Word.OTHER, ("broke",), ()),
 )
 _NOTHING: Final[tuple[_Decision, ...]] = (
     (Word.SILENT, ("failed",), ()),
@@ -146,6 +147,9 @@ class Verdict(NamedTuple):
     """Codes of sentences: what else was seen."""
     cpu_seconds: float | None = None
     memory_mb: int | None = None
+    broke: tuple[str, str] | None = None
+    """The sentence of the specification that it broke, and its page, if that is known. It breaks
+    it by going on with what is wrong, or by stopping at what it must take."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as it stands in a file of results."""
@@ -202,6 +206,9 @@ def facts(row: Misbehaviour, run: Run, good: Run) -> dict[str, bool]:
         "spoke": bool(new),
         # its output has the text of the wrong result
         "shown": WRONG in output,
+        # it did what no client may do, or showed what none may show
+        "broke": any(one.what == "broke" for one in run.events)
+        or (row.guarded is not None and row.guarded.is_hidden and WRONG in output),
         # its output has the text of the right result
         "right": RIGHT in output,
         # its output has nothing of the result, and nothing new; with the good server it had
@@ -247,7 +254,11 @@ def verdict(row: Misbehaviour, run: Run, good: Run) -> Verdict:
     begun = run.odd_at or run.ended_at
     lines = tuple(_proof(run, good))
     seconds = max(0.0, run.ended_at - begun)
-    return Verdict(row.name, word, seconds, lines, tuple(notes), run.cpu, run.memory)
+    stops = row.kind == "tolerable" and word not in (Word.WELL, Word.UNKNOWN)
+    is_against = row.guarded is not None and (stops or seen["broke"] or word is Word.BELIEVED)
+    broke = row.source if is_against else ("", "")
+    used = (run.cpu, run.memory, broke if broke[0] else None)
+    return Verdict(row.name, word, seconds, lines, tuple(notes), *used)
 
 
 def _new_lines(output: str, before: str) -> list[str]:
@@ -305,6 +316,8 @@ def _proof(run: Run, good: Run) -> Iterator[str]:
     for one in (*before[-1:], *after[:_SHOWN_LINES]):
         if one.what in ("in", "out", "odd"):
             yield f"{'->' if one.what == 'in' else '<-'} {one.text[:160]}"
+        elif one.what == "broke":
+            yield f"!! {one.text[:160]}"
     output = run.output or ""
     marked = [line for line in output.splitlines() if RIGHT in line or WRONG in line]
     told = [line for line in _new_lines(output, good.output or "") if line not in marked]

@@ -13,6 +13,7 @@ from humanmcp.extensions.authority.answers import Place, Prepared, redirect_fits
 from humanmcp.extensions.authority.check import CODES, judge
 from humanmcp.extensions.authority.grants import Grants, challenge_of
 from humanmcp.extensions.authority.mistakes import mistakes
+from humanmcp.extensions.authority.mistakes import of_step as choices
 from humanmcp.extensions.authority.musts import musts, of_step, page_of
 from humanmcp.extensions.authority.steps import Step, WebRequest, WebResponse, read_response
 from humanmcp.locales import LANGUAGES, describe, sentences_of
@@ -133,12 +134,14 @@ EXPLAINED: Final = {
     "resource-slash": ["resource"],
     "resource-sibling": ["resource"],
     "scope-none": [],
+    "scope-metadata": [],
     "issuer-other": ["issuer"],
     "issuer-slash": ["issuer"],
     "no-pkce": ["no-pkce"],
     "plain-only": ["no-pkce"],
     "no-token-endpoint": ["missing"],
     "no-registration": ["no-registration"],
+    "documents": [],
     "documents-only": [],
     "register-400": [],
     "register-403": ["error-code", "no-json"],
@@ -174,7 +177,7 @@ EXPLAINED: Final = {
 """What the check says of each mistake; an error of OAuth is an answer like any other."""
 
 
-@pytest.mark.parametrize("name", mistakes())
+@pytest.mark.parametrize("name", [row.id for step in Step for row in choices(step)])
 def test_each_mistake_changes_the_answer_and_is_explained(name: str) -> None:
     """A mistake is another answer than the right one, and the check says what is wrong with it."""
     row = mistakes()[name]
@@ -230,6 +233,14 @@ def test_a_typed_answer_is_explained_at_its_place(step: Step, text: str | None, 
     }
     found = codes_of(step, text or changed[code])
     assert code in found
+
+
+def test_a_token_without_a_scope_may_always_be_refused_with_403() -> None:
+    """Whatever the right answer is: the person may know of a scope that the token lacks."""
+    text = prepared(Step.CHALLENGE).right.text.replace("401 Unauthorized", "403 Forbidden")
+    assert codes_of(Step.CHALLENGE, text) == ["status"]
+    said = text.replace("Bearer ", 'Bearer error="insufficient_scope", scope="write", ')
+    assert codes_of(Step.CHALLENGE, said) == []
 
 
 ELSEWHERE: Final = (

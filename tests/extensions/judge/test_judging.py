@@ -22,12 +22,13 @@ from humanmcp.extensions.judge.misbehaviours import (
     RIGHT,
     WRONG,
     Misbehaviour,
+    duties,
     misbehaviour,
     misbehaviours,
     written,
 )
 from humanmcp.extensions.judge.playing import Event
-from humanmcp.extensions.judge.reports import FORMATS, duties, report
+from humanmcp.extensions.judge.reports import FORMATS, report
 from humanmcp.extensions.judge.running import Client, JudgeError, Run, run_client
 from humanmcp.extensions.judge.verdicts import DECISIONS, Verdict, Word, facts, verdict
 from humanmcp.locales import sentences_of

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any, Final
 
-from humanmcp.extensions.judge.misbehaviours import misbehaviours
+from humanmcp.extensions.judge.misbehaviours import every, misbehaviours
 from humanmcp.extensions.judge.verdicts import Word
 from humanmcp.locales import say
 from humanmcp.protocol.tables.reactions import CLIENTS, Reaction, measured
@@ -43,7 +43,7 @@ def test_the_page_is_what_was_measured() -> None:
     assert PAGE.read_text("utf-8") == page(clients)
     for client in clients:
         assert date.fromisoformat(client["date"]).isoformat() == client["date"]
-        assert client["words"].keys() <= misbehaviours().keys()
+        assert client["words"].keys() <= every().keys()
         assert all(Word(word) for word in client["words"].values())
 
 

@@ -1,0 +1,182 @@
+"""What `humanmcp judge --only oauth` plays: an authority that makes one mistake, for no person.
+
+It guards nothing but a server of the judge, so it consents to everything. What it writes down has
+the names of secrets in the place of their values, as in the inbox.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.extensions import Guarded
+from humanmcp.extensions.authority import answers
+from humanmcp.extensions.authority.answers import Place
+from humanmcp.extensions.authority.grants import Grants, RegisteredClient, digest
+from humanmcp.extensions.authority.kind import KIND
+from humanmcp.extensions.authority.mistakes import Judged, Mistake, mistakes
+from humanmcp.extensions.authority.musts import musts
+from humanmcp.extensions.authority.steps import Step, WebRequest
+from humanmcp.protocol.http.outbound import PATH
+from humanmcp.protocol.json.visible import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import TypeAlias
+
+    from humanmcp.extensions import Pairs
+    from humanmcp.extensions.authority.grants import Grant
+
+    Answered: TypeAlias = tuple[int, Pairs, bytes]
+
+_WRITE: Final = "write"
+_SHOWN: Final = 300
+_RIGHT: Final = Mistake("right", Step.CHALLENGE, judged=Judged("good"))
+
+
+def rows() -> Iterator[Guarded]:
+    """Yield the authority that makes no mistake, then one for each row of the table."""
+    for row in (_RIGHT, *mistakes().values()):
+        must = next((one for one in reversed(musts()) if row.id in one.mistakes), None)
+        yield Guarded(
+            f"oauth_{row.id.replace('-', '_')}",
+            "oauth",
+            "oauth mistake",
+            row.id,
+            partial(JudgedAuthority, row),
+            row.judged.kind,
+            "" if must is None else must.plain,
+            "" if must is None else must.newest,
+            is_hidden=row.judged.hides,
+        )
+
+
+class JudgedAuthority:
+    """The authority before a server of the judge, for one client: a `Guard`."""
+
+    def __init__(self, row: Mistake, origin: str, note: Callable[[str, str], object]) -> None:
+        self._row, self._how, self._note = row, row.judged, note
+        self._rows = [row, *(mistakes()[one] for one in row.judged.also)]
+        self._use = next((one.judged.use for one in self._rows if one.judged.use), "")
+        self._grants = Grants()
+        self._place = Place(origin, row.judged.path)
+        """Where the tokens are given that count."""
+        self._was_refused = self._was_made = False
+
+    def __call__(self, method: str, target: str, headers: Pairs, body: bytes) -> Answered | None:
+        """Answer a step, or refuse a message of MCP; None lets it through."""
+        path, _, query = target.partition("?")
+        request = WebRequest(method, path, query, (*headers,), body.decode("utf-8", "replace"))
+        if path == PATH:
+            return self._enter(request)
+        first = self._place._replace(path=self._how.path)
+        found = [(one, one.step_at(method, path)) for one in (self._place, first)]
+        place, step = next((one for one in found if one[1] not in (None, Step.ELSEWHERE)), found[0])
+        return self._answer(step or Step.ELSEWHERE, place, request)
+
+    def _enter(self, request: WebRequest) -> Answered | None:
+        token, place = request.header("authorization").partition(" ")[2].strip(), self._place
+        error = "invalid_token" if token else ""
+        grant = self._grants.grant_of(token, place.issuer, place.resource, time.time())
+        if grant is None:
+            return self._answer(Step.CHALLENGE, place, request, error)
+        if not self._refuses(grant, is_call=request.members.get("method") == "tools/call"):
+            return None
+        self._was_refused = True
+        if self._use in ("call", "scope"):
+            said = ("insufficient_scope", f"{grant.scope} {_WRITE}")
+            return self._answer(Step.CHALLENGE, place, request, *said, refuses=True)
+        grant.ends = 0.0
+        self._place = place._replace(path=self._how.moves or place.path)
+        return self._answer(Step.CHALLENGE, self._place, request, error, refuses=True)
+
+    def _refuses(self, grant: Grant, *, is_call: bool) -> bool:
+        """Return True if a request is refused although its token counts."""
+        return {
+            "": False,
+            "always": True,
+            "once": is_call and not self._was_refused,
+            "call": is_call,
+            "scope": is_call and _WRITE not in grant.scope.split(),
+        }[self._use]
+
+    def _answer(  # noqa: PLR0913 - a request, and what is known of it
+        self,
+        step: Step,
+        place: Place,
+        request: WebRequest,
+        error: str = "",
+        scope: str = "",
+        *,
+        refuses: bool = False,
+    ) -> Answered:
+        head, _, body = request.text().partition("\n\n")
+        first = KIND.gist(step, head, inwards=True)[1]
+        self._note("in", f"{first} {one_line(body, _SHOWN)}".strip())
+        if self._how.never and BREACHES[self._how.never](self._grants, step, place, request):
+            self._note("broke", self._how.never)
+        request, now = self._changed(step, place, request), time.time()
+        found = answers.prepare(step, place, self._grants, request, now, error, scope)
+        response, values, what = found.right, dict(found.values), "out"
+        if found.consent is not None:
+            values["code"] = self._grants.issue_code(found.consent.code(place, now))
+        for row in self._rows:
+            is_over = row.judged.once and self._was_made
+            is_here = row.step is step and bool(row.judged.use) is refuses
+            if is_here and row.is_about(request) and not is_over:
+                response = row.put_into(response, place)
+                what = "odd" if row is self._row and row is not _RIGHT else what
+        self._was_made = self._was_made or what == "odd"
+        self._note(what, KIND.gist(step, response.text, inwards=False)[1])
+        out = response.filled(values)
+        return out.status, out.headers, out.body.encode("utf-8", "replace")
+
+    def _changed(self, step: Step, place: Place, request: WebRequest) -> WebRequest:
+        """Return a registration as the row has it, and register who names a document."""
+        client = dict(request.parameters).get("client_id", "")
+        if step is Step.REGISTER and self._how.asks:
+            return request._replace(body=json.dumps({**request.members, **self._how.asks}))
+        if client.startswith("https://") and "documents" in self._row.id:
+            uris = [value for name, value in request.parameters if name == "redirect_uri"]
+            self._grants.clients[client] = RegisteredClient(client, place.issuer, "", uris, "none")
+        return request
+
+
+Breach: TypeAlias = "Callable[[Grants, Step, Place, WebRequest], bool]"
+
+
+def _asks_other_scope(_grants: Grants, step: Step, _place: Place, request: WebRequest) -> bool:
+    scope = dict(request.parameters).get("scope", "")
+    return step is Step.AUTHORIZE and {*scope.split()} != {"a", "b"}
+
+
+def _names_no_resource(_grants: Grants, step: Step, place: Place, request: WebRequest) -> bool:
+    said = {Step.AUTHORIZE: request.parameters, Step.TOKEN: request.form}.get(step)
+    return said is not None and dict(said).get("resource") != place.resource
+
+
+def _brings_old_credentials(grants: Grants, step: Step, place: Place, request: WebRequest) -> bool:
+    """Return True if an authority is shown a client or a token of another one."""
+    said = dict([*request.parameters, *request.form])
+    token = digest(said.get("refresh_token", ""))
+    is_old = any(
+        one.refresh == token and one.issuer != place.issuer for one in grants.grants.values()
+    )
+    is_known = grants.client(place.issuer, said.get("client_id", "")) is not None
+    return step in (Step.AUTHORIZE, Step.TOKEN) and (is_old or not is_known)
+
+
+BREACHES: Final[Mapping[str, Breach]] = {
+    "other scope": _asks_other_scope,
+    "no resource": _names_no_resource,
+    "no application_type": lambda _grants, step, _place, request: (
+        step is Step.REGISTER and "application_type" not in request.members
+    ),
+    "old credentials": _brings_old_credentials,
+    "leaks": lambda _grants, _step, place, request: (
+        "code" in dict(request.form) and request.header("host") not in place.origin
+    ),
+}
+"""What no client may do, by what a row of the table names: seen in one of its requests."""
