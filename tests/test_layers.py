@@ -116,7 +116,7 @@ LIBRARIES: Final = {
     "answering": ("typing_extensions",),
     "extensions/agents": ("fastapi", "markupsafe", "starlette"),
     "extensions/apps": ("fastapi", "starlette"),
-    "extensions/authority": ("fastapi", "starlette"),
+    "extensions/authority": ("fastapi", "markupsafe", "starlette"),
     "extensions/classroom": ("anyio", "fastapi", "markupsafe", "starlette"),
     "extensions/notices": ("apprise", "fastapi", "starlette"),
     "extensions/host": ("anthropic", "openai"),

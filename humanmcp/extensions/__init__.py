@@ -138,6 +138,10 @@ class Extension(NamedTuple):
     function that takes the other words, and raises an `OrderError` if they say nothing."""
     judged: Sequence[str] = ()
     """Functions that return servers by which clients are judged: each a `Guarded`."""
+    lessons: Mapping[str, str] = _NONE
+    """Lessons whose client sends more than messages of MCP, by name: the object that plays one.
+    It has `title`, `teaches` and `count`, the number of answers. `play(settings, opened=…)` returns
+    the exit status and how many answers passed."""
     books: Mapping[str, str] = _NONE
     """Answer books for `--book NAME`: the file in the package, by the name."""
     formats: Mapping[str, Format] = _NONE

@@ -12,5 +12,7 @@ EXTENSION: Final = Extension(
     pages=(f"{_HERE}.authority_page",),
     links=(Link("menu", "/authority", "oauth", "menu"),),
     orders={"oauth": f"{_HERE}.orders:understand"},
+    lessons={"sign-in": f"{_HERE}.practice:LESSON"},
+    desks=(f"{_HERE}.lesson:LessonBeside",),
     judged=(f"{_HERE}.judged:rows",),
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from humanmcp import extensions
 from humanmcp.common.settings import add_flags, home_folder, make_home
 from humanmcp.common.terminal import to_stdout
 from humanmcp.extensions.classroom.demo.command import play, play_against
@@ -39,6 +40,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if arguments.check:
             raise stopped("lesson", "check what")
         return _list()
+    if brought := extensions.brought("lessons", arguments.name):
+        return _play(brought, arguments, settings)
     lesson_steps = find_lesson(arguments.name)(language)
     if arguments.handshake:
         lesson_steps = lesson_steps.with_handshake()
@@ -66,9 +69,24 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return done or int(sum(passed) < total)
 
 
+def _play(lesson: Any, arguments: argparse.Namespace, settings: Settings) -> int:  # noqa: ANN401 - an object of another extension
+    """Play a lesson of another extension. Its person answers at a desk, not a book or a server."""
+    to_stdout(say(SECTION, "head", title=lesson.title, count=lesson.count, teaches=lesson.teaches))
+    if arguments.check:
+        return 0
+    if arguments.server or settings.book:
+        raise stopped(SECTION, "by hand alone", name=arguments.name)
+    done, passed = lesson.play(settings, opened=bool(arguments.open))
+    to_stdout(say(SECTION, "result", passed=passed, count=lesson.count))
+    return done or int(passed < lesson.count)
+
+
 def _list() -> int:
-    for name in lesson_names():
-        lesson_steps = find_lesson(name)(spoken_language())
-        to_stdout(f"{name:<16} ", lesson_steps.title)
+    every = {name: find_lesson(name)(spoken_language()).title for name in lesson_names()}
+    for name in (name for one in extensions.installed() for name in one.brings.lessons):
+        if brought := extensions.brought("lessons", name):
+            every[name] = brought.title
+    for name, title in every.items():
+        to_stdout(f"{name:<16} ", title)
     to_stdout(say(SECTION, "how"))
     return 0

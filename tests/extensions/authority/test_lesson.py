@@ -1,0 +1,102 @@
+"""The lesson `sign-in`: no step passes by the draft alone, each by what its task asks for."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from humanmcp.cli import main
+from humanmcp.extensions.authority.lesson import TITLE, lesson_of
+from humanmcp.inbox.contract import Item, Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales import LANGUAGES
+from humanmcp.protocol.diagnostics.model import TextForm
+from tests.support.signing_in import consents
+from tests.support.waiting import PATIENCE, until
+
+PASSING: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
+    ("challenge", lambda text: text.replace('/mcp"', '/mcp", scope="read"')),
+    ("resource-metadata", lambda text: text.replace("{\n", '{\n"resource_name": "Me",\n', 1)),
+    ("server-metadata", lambda text: re.sub(r'"mcp"(?=\n)', '"mcp", "read"', text)),
+    ("registration", lambda text: text.replace("Practice client", "Client of mine")),
+    ("authorization", lambda _: "deny"),
+    ("authorization", lambda _: "allow"),
+    ("token", lambda text: text.replace("read write", "read")),
+    (
+        "challenge",
+        lambda text: (
+            text.replace("401 Unauthorized", "403 Forbidden")
+            .replace("invalid_token", "insufficient_scope")
+            .replace('/mcp"', '/mcp", scope="write"')
+        ),
+    ),
+)
+"""The step of each answer, and how it becomes one that passes."""
+
+
+def answer(home: Path, item: Item, text: str) -> None:
+    """Send an answer, and wait until it is no longer open."""
+    FolderInbox(home).send(item.key, Reply(text, TextForm.STEP, anyway=True, by="terminal"))
+    until(lambda: item.key not in {one.key for one in consents(home)}, "it is taken")
+
+
+def test_a_newcomer_passes_each_step_only_by_what_it_asks_for(tmp_path: Path) -> None:
+    """Each step is asked again after its draft; the lesson ends with nothing left running."""
+    home = tmp_path / "home"
+    words = ("lesson", "sign-in", "--home", str(home), "--lang", "en")
+    player = subprocess.Popen(
+        (sys.executable, "-m", "humanmcp", *words), stdout=subprocess.PIPE, encoding="utf-8"
+    )
+    with player:
+        for count, (step, change) in enumerate(PASSING):
+            for is_draft in (True, False):
+                (item,) = until(lambda: consents(home), f"step {count} waits")
+                assert item.method == step
+                ready = json.loads(item.context)["ready"]
+                draft = ready.get("right") or ready["allow" if count == 4 else "deny"]
+                changed = change(draft)
+                answer(home, item, draft if is_draft else ready.get(changed, changed))
+        said, _ = player.communicate(timeout=PATIENCE)
+    assert player.returncode == 0
+    assert said.count("  Passed.") == said.count("  Not passed.") == len(PASSING) == 8
+    assert f"{len(PASSING)} of {len(PASSING)} answers passed." in said
+    assert "6/6" in said
+    assert list((home / "oauth").iterdir()) == []
+    assert main(["desk", "--stop", "--home", str(home), "--lang", "en"]) == 0
+
+
+def test_the_lesson_is_in_both_languages() -> None:
+    """Each text, and the numbers are those of six steps."""
+    steps = {language: lesson_of((), language).steps for language in LANGUAGES}
+    assert [one.number for one in steps["en"]] == [1, 2, 2, 3, 4, 4, 5, 6]
+    for english, japanese in zip(*steps.values(), strict=True):
+        for name in ("title", "task"):
+            assert getattr(english, name) != getattr(japanese, name)
+        whys = [[one["why"] for one in each.passes] for each in (english, japanese)]
+        assert all(one != other for one, other in zip(*whys, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "said"),
+    [
+        (["--check"], 0, "8 requests to answer"),
+        (["--server", "x"], 2, "A person answers the lesson sign-in"),
+    ],
+)
+def test_the_command_knows_the_lesson(
+    more: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it knows its own."""
+    assert main(["lesson", "sign-in", "--lang", "en", *more]) == status
+    captured = capsys.readouterr()
+    assert said in captured.out + captured.err
+    main(["lesson", "--lang", "en"])
+    assert "sign-in " in capsys.readouterr().out
+    assert TITLE.endswith("lesson sign-in")
