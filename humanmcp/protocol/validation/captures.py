@@ -175,9 +175,10 @@ def read_capture(text: str) -> tuple[CapturedLine, ...]:
         return tuple(_transcript(text.split("\n")))
     capture = _Capture(text)
     for layer in FILE_LAYERS:
-        doubtful = capture.torn_lines() if capture.torn or capture.entries else text
+        is_all = layer.is_hidden or not (capture.torn or capture.entries)
+        doubtful = text if is_all else capture.torn_lines()
         if doubtful and layer.mark.search(doubtful):
-            undone = _Capture(text, layer.undone(capture.text))
+            undone = _Capture(layer.undone(capture.text), capture.written)
             capture = max(capture, undone, key=lambda one: len(one.entries))
     return capture.lines()
 
@@ -305,14 +306,16 @@ class _LineCounter:
 class _Capture:
     """Decides what a file is."""
 
-    def __init__(self, text: str, undone: str = "") -> None:
-        self._written = _lines(text)
-        self._is_undone = bool(undone)
-        plain = _CONTROL.sub("", undone or text)
+    def __init__(self, text: str, written: list[str] | None = None) -> None:
+        self.written = written or _lines(text)
+        """The lines of the file, before a layer of the whole file was undone."""
+        self._is_undone = written is not None
+        plain = _CONTROL.sub("", text)
         if _BOXED.search(plain):
             plain = _SIDES.sub(lambda drawn: " " * len(drawn[0]), plain)
         self.text = plain
-        self._lines = self._written if plain is text else _lines(plain)
+        is_changed = self._is_undone or plain is not text
+        self._lines = _lines(plain) if is_changed else self.written
         is_ours = any(f"] {side}: " in text for side in _WAYS)
         matches = enumerate(map(_OURS.match, self._lines if is_ours else ()))
         self._ours = {at: match for at, match in matches if match}
@@ -328,8 +331,8 @@ class _Capture:
         self._covered |= self._titles
         prose = self._prose()
         self._covered |= prose
-        is_drawn = all(self._written[one.line] != self._lines[one.line] for one in entries)
-        self._is_code = (is_drawn and plain is not text) or bool(prose)
+        is_drawn = all(self.written[one.line] != self._lines[one.line] for one in entries)
+        self._is_code = is_drawn or bool(prose)
         self._has_head = "HTTP/" in plain and any(map(_HEAD.fullmatch, self._lines))
         self._has_events = plain.startswith("data:") or "\ndata:" in plain
 
@@ -448,7 +451,10 @@ class _Capture:
             time = self._ours.get(one.line) or (
                 None if found.at else _TIME.search(line, max(0, one.column - _NEAR), one.column)
             )
-            is_quoted = self._is_undone or not self.text.startswith(found.text, found.start)
+            source, start = self.text, found.start
+            if self._is_undone:
+                source, start = "\n".join(self.written[one.line : one.last + 1]), one.column - 1
+            is_quoted = not source.startswith(found.text, start)
             is_member = found.clues[-1][:1] == "/"
             yield CapturedLine(
                 one.line + 1,
@@ -513,7 +519,7 @@ class _Capture:
             level = "error" if head and (head["status"] or "") >= "400" else "http"
         elif not level and _SHELL.fullmatch(line):
             level = "shell"
-        return CapturedLine(at + 1, Direction.NOTE, self._written[at], level=level)
+        return CapturedLine(at + 1, Direction.NOTE, self.written[at], level=level)
 
     # -- other files
 
@@ -523,8 +529,8 @@ class _Capture:
         long = sum(one.last > one.line for one in alone.values())
         lines: list[CapturedLine] = []
         at = 0
-        while at < len(self._written):
-            line, entry, number = self._written[at], alone.get(at), at + 1
+        while at < len(self.written):
+            line, entry, number = self.written[at], alone.get(at), at + 1
             if entry and (long == len(alone) or entry.last == at):
                 at = entry.last
                 if at >= number or line.rstrip().endswith("},"):

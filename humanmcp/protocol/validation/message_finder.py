@@ -13,20 +13,18 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, parts_of
 from humanmcp.protocol.tables import methods
-from humanmcp.protocol.validation.quoting import LAYERS, MARK, NUMBERS, OPENER, PACKED, as_json
+from humanmcp.protocol.validation.quoting import LAYERS, MARK, OPENER, as_json
 from humanmcp.protocol.validation.sides import Head, marks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
-    from humanmcp.protocol.validation.quoting import Packed
 
 
 class FoundMessage(NamedTuple):
@@ -242,20 +240,10 @@ class MessageFinder:
 
     def __iter__(self) -> Iterator[FoundMessage]:
         text, at = self._text, 0
-        opened = OPENER.search(text)
-        while (mark := self._next_mark(at)) is not None:
-            if opened is not None and opened.start() < at:
-                opened = OPENER.search(text, at)
-            packed = PACKED.get(text[mark.start()])
-            if opened is not None and (packed is None or opened.start() < mark.start()):
-                self._line = text.rfind("\n", at, opened.start()) + 1 or self._line
-                found = self._read(opened)
-                at = opened.start() + 1
-            elif packed is not None:
-                found = self._packed(packed, mark, at)
-                at = mark.end()
-            else:
-                return
+        while self._next_mark(at) and (opened := OPENER.search(text, at)):
+            self._line = text.rfind("\n", at, opened.start()) + 1 or self._line
+            found = self._read(opened)
+            at = opened.start() + 1
             if found is not None:
                 at, messages = found
                 for one in messages:
@@ -304,13 +292,14 @@ class MessageFinder:
 
     def _layer(self, name: str, start: int) -> _Read | None:
         layer = LAYERS[name]
-        body = layer.body.match(self._text, start) if self._tries > 0 else None
+        pattern = re.compile(layer.body, re.DOTALL)
+        body = pattern.match(self._text, start) if self._tries > 0 else None
         if body is None:
             return None
         end, quoted = body.end(), body[0]
         try:
             plain = layer.undone(quoted)
-        except (ValueError, SyntaxError, zlib.error):
+        except (ValueError, SyntaxError):
             plain = quoted
         if plain in (quoted, quoted[1:-1], quoted[1:]):
             self._tries -= len(quoted)
@@ -319,23 +308,6 @@ class MessageFinder:
         context = self._context(start).below(f"={name}")
         found = self._nested(_Quoted(start, end, plain, layer.is_whole), context)
         return (end, found) if found else None
-
-    def _packed(self, packed: Packed, mark: re.Match[str], at: int) -> _Read | None:
-        """Read what has no bracket: the letters around the mark."""
-        before = self._text[max(at, self._text.rfind("\n", at, mark.start()) + 1) : mark.start()]
-        start = mark.start() - len(before) + len(before.rstrip(packed.letters))
-        self._line = self._text.rfind("\n", at, start) + 1 or self._line
-        while (body := packed.body.match(self._text, start)) is None and start < mark.start():
-            start += 1
-        if body is None:
-            return None
-        try:
-            plain = packed.undone(body[0])
-        except (ValueError, zlib.error):
-            return None
-        context = self._context(start).below("=packed")
-        quoted = _Quoted(start, body.end(), plain, is_whole=True)
-        return body.end(), self._nested(quoted, context)
 
     def _printed(self, start: int) -> _Read | None:
         """Read what is no JSON value as it stands, but was made of one."""
@@ -380,12 +352,9 @@ class MessageFinder:
         """Yield the messages of an array, or the array, if its messages were sent at once."""
         text = self._text[slice(*span)]
         is_file = span == self._whole and self._depth == 0
-        mark = MARK.search(text)
         if level == 0 and not is_file and all(map(is_message, value)):
             head = _head(value[0]) if value else Head()
             yield FoundMessage(*span, text, context.clues, context.at, head)
-        elif mark is not None and PACKED.get(mark[0][0]) is NUMBERS:
-            yield from self._nested(_Quoted(*span, NUMBERS.undone(text)), context)
         else:
             yield from self._members(dict(enumerate(value)), span, context, level)
 

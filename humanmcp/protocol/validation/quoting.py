@@ -1,10 +1,9 @@
 """Undo what programs do to a JSON text when they write it into another text.
 
 `LAYERS` has a row for each way of quoting, whoever uses it: how it begins, how far it reaches, and
-how it is undone. `PACKED` has those that leave no bracket to be seen: each is known by how
-`jsonrpc` looks in it. `FILE_LAYERS` has what was done to a whole file: it is undone where messages
-are torn, and believed if more can be read then. `as_json` reads an object as other languages print
-it.
+how it is undone. `FILE_LAYERS` has what was done to a whole file, and what leaves no bracket to be
+seen: it is undone where messages are torn or may be hidden, and believed if more can be read then.
+`as_json` reads an object as other languages print it.
 """
 
 from __future__ import annotations
@@ -14,20 +13,19 @@ import base64
 import html
 import json
 import re
-import string
 import zlib
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote_plus
 
-from humanmcp.protocol.json.jsonrpc import as_json as written
+from humanmcp.protocol.json.jsonrpc import as_json as as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MOST: Final = 1 << 24
-"""The maximum number of characters of a text that was packed."""
+_MOST: Final = 1 << 25
+"""The maximum number of bytes of all that is packed in a file."""
 _DECODER: Final = json.JSONDecoder(parse_int=float)
 _UTF8: Final = ("utf-8", "surrogateescape")
 
@@ -35,12 +33,12 @@ _UTF8: Final = ("utf-8", "surrogateescape")
 class Layer(NamedTuple):
     """A way of quoting: how it begins, all of it, and how it is undone.
 
-    `undone` may raise ValueError, SyntaxError or zlib.error. `is_whole`: its end is certain, so
+    `undone` may raise ValueError or SyntaxError. `is_whole`: its end is certain, so
     what stands behind a message in it was sent, too.
     """
 
     begins: str
-    body: re.Pattern[str]
+    body: str
     undone: Callable[[str], str]
     is_whole: bool = False
 
@@ -84,41 +82,33 @@ def _unquoted(quoted: str) -> str:
     return quoted
 
 
-def _from_base64(quoted: str) -> str:
-    plain = quoted.translate({ord("-"): "+", ord("_"): "/"}).rstrip("=")
+def _from_base64(quoted: str, most: int) -> bytes:
+    plain = "".join(quoted.split()).translate({ord("-"): "+", ord("_"): "/"}).rstrip("=")
     packed = base64.b64decode(plain + "=" * (-len(plain) % 4))
     if packed.startswith(b"\x1f\x8b"):
-        packed = zlib.decompressobj(31).decompress(packed, _MOST)
-    return packed.decode(*_UTF8)
-
-
-def _layer(
-    begins: str, body: str, undone: Callable[[str], str], *, is_whole: bool = False
-) -> Layer:
-    return Layer(begins, re.compile(body, re.DOTALL), undone, is_whole)
+        packed = zlib.decompressobj(31).decompress(packed, most)
+    return packed
 
 
 _OPEN: Final = r"(?<=[\[{])\s*+"
 LAYERS: Final = {
-    "escaped": _layer(
-        rf'{_OPEN}(?:\\+n\s*+)*+\\+(?:"|x22|0?42)', r'(?:[^"\\\n]|\\.)*+', _unescaped
-    ),
-    "doubled": _layer(
+    "escaped": Layer(rf'{_OPEN}(?:\\+n\s*+)*+\\+(?:"|x22|0?42)', r'(?:[^"\\\n]|\\.)*+', _unescaped),
+    "doubled": Layer(
         rf'{_OPEN}""\w', r'(?:[^"]|"")*+', lambda text: text.replace('""', '"'), is_whole=True
     ),
-    "entity": _layer(
+    "entity": Layer(
         rf"{_OPEN}&(?:quot|\#34|\#x22);", r"[^<\n]*+(?:\n[\s}\]][^<\n]*+)*+", html.unescape
     ),
-    "markup": _layer(
+    "markup": Layer(
         r"""(?<=[\w"'/]>)\s*+(?=[\[{])""", r">[^<]*+", lambda text: html.unescape(text[1:])
     ),
-    "bytes": _layer(
+    "bytes": Layer(
         r"(?<=b')(?=[\[{]|data:|event:)",
         r"'(?:[^'\\\n]|\\.)*+'",
         lambda text: ast.literal_eval(f"b{text}").decode(*_UTF8),
         is_whole=True,
     ),
-    "quoted": _layer(r"(?<=')(?=\s*+[\[{])", r"'(?:[^'\\]|\\.|''|'\\'')*+'", _unquoted),
+    "quoted": Layer(r"(?<=')(?=\s*+[\[{])", r"'(?:[^'\\]|\\.|''|'\\'')*+'", _unquoted),
 }
 """The layers of which a bracket or a quote shows where they begin."""
 _VALUE: Final = (
@@ -136,43 +126,7 @@ OPENER: Final = re.compile(
 """Where a value may begin, quoted or not."""
 
 
-class Packed(NamedTuple):
-    """A way of packing: how `jsonrpc` looks in it, its other characters, how far it reaches."""
-
-    mark: str
-    letters: str
-    body: re.Pattern[str]
-    undone: Callable[[str], str]
-
-
-_64: Final = f"{string.ascii_letters}{string.digits}+/-_"
-_BASE64: Final = Packed(
-    "anNvbnJwY|pzb25ycG|qc29ucnB|H4sI",
-    _64,
-    re.compile(
-        r"""(?:[\w+/-]{60,}+[ \t\r]*+\n\s*+(?=[\w+/-]{2,}+={0,2}[ \t\r]*+(?:[\n\]<"']|$)))*+"""
-        r"[\w+/-]++={0,2}"
-    ),
-    lambda text: _from_base64("".join(text.split())),
-)
-NUMBERS: Final = Packed(
-    r"106\W{1,2}115\W{1,2}111\W{1,2}110\W{1,2}114\W",
-    f"{string.digits}, ",
-    re.compile(r"[\d, \n]++"),
-    lambda text: bytes(map(int, re.findall(r"\d+", text))).decode(*_UTF8),
-)
-"""The codes of the characters."""
-_HEX: Final = Packed(
-    r"6[aA]\W?73\W?6[fF]\W?6[eE]\W?72\W?70\W?63",
-    f"{string.hexdigits}: -",
-    re.compile(r"(?:[0-9a-fA-F]{2}[: -]?)++"),
-    lambda text: bytes.fromhex(re.sub(r"\W", "", text)).decode(*_UTF8),
-)
-PACKED: Final = {**dict.fromkeys("apqH", _BASE64), "1": NUMBERS, "6": _HEX}
-"""The layers that leave no bracket to be seen, by the first character of their marks."""
-MARK: Final = re.compile(
-    f"jsonrpc|method\\W|result\\W|error\\W|{_BASE64.mark}|{NUMBERS.mark}|{_HEX.mark}"
-)
+MARK: Final = re.compile(r"jsonrpc|method\W|result\W|error\W")
 """What is within each message and each quoted one. A set of first characters makes it fast."""
 
 
@@ -183,15 +137,40 @@ class FileLayer(NamedTuple):
     """What a program did to a whole file: what shows it, and how it is undone.
 
     `undone` keeps the number of lines: a run of them that belong together becomes the first.
+    `is_hidden`: what is read without it shows nothing of it.
     """
 
     mark: re.Pattern[str]
     undone: Callable[[str], str]
+    is_hidden: bool = False
 
 
 def _each(mark: str, pattern: str, said: str | Callable[[re.Match[str]], str]) -> FileLayer:
     written = re.compile(pattern, re.MULTILINE)
     return FileLayer(re.compile(mark, re.DOTALL), lambda text: written.sub(said, text))
+
+
+def _packed(mark: str, pattern: str, undone: Callable[[str, int], bytes]) -> FileLayer:
+    """Return a way of packing: how `jsonrpc` looks in it. It becomes a text in JSON."""
+    marked, packed = re.compile(mark), re.compile(pattern)
+
+    def unpacked(file: str) -> str:
+        left = _MOST
+
+        def said(found: re.Match[str]) -> str:
+            nonlocal left
+            text = found[0].strip("[]")
+            if left > 0 and marked.search(text):
+                with suppress(ValueError, zlib.error):
+                    content = undone(text, left)
+                    left -= len(content)
+                    plain = as_text(content.decode(*_UTF8))
+                    return (plain if text != found[0] else plain[1:-1]) + "\n" * text.count("\n")
+            return found[0]
+
+        return packed.sub(said, file)
+
+    return FileLayer(marked, unpacked, is_hidden=True)
 
 
 def _joined(run: re.Match[str], between: str = "\n") -> str:
@@ -227,6 +206,22 @@ _ROW: Final = re.compile(
     re.MULTILINE,
 )
 FILE_LAYERS: Final = (
+    _packed(
+        "anNvbnJwY|pzb25ycG|qc29ucnB|H4sI",
+        r"""(?:[\w+/-]{60,}+[ \t\r]*+\n\s*+(?=[\w+/-]{2,}+={0,2}[ \t\r]*+(?:[\n\]<"']|$)))*+"""
+        r"[\w+/-]{8,}+={0,2}",
+        _from_base64,
+    ),
+    _packed(
+        r"106\W{1,2}115\W{1,2}111\W{1,2}110\W{1,2}114\W",
+        r"\[[\d, \n]++\]",
+        lambda text, _: bytes(map(int, re.findall(r"\d+", text))),
+    ),
+    _packed(
+        r"6[aA]\W?73\W?6[fF]\W?6[eE]\W?72\W?70\W?63",
+        r"(?:[0-9a-fA-F]{2}[: -]?){8,}+",
+        lambda text, _: bytes.fromhex(re.sub(r"\W", "", text)),
+    ),
     _each("6[aA] ?73 ?6[fF] ?6[eE]|0000[: ]", rf"(?:{_ROW.pattern}\n?)++", _undumped),
     _each(_CHUNK, f"^(?:.*{_CHUNK})+.*", lambda run: _joined(run, _CHUNK)),
     *(_each(between, between, "") for between in ("', b'", """'"(?=')|(?<=')"'""")),
@@ -298,7 +293,7 @@ def as_json(text: str, start: int, most: int) -> tuple[int, str, bool]:
         elif kind == "word":
             part = _WORDS.get(part, part)
         elif kind:
-            part = {"colon": ":", "name": written(part.lstrip(":"))}.get(kind, "")
+            part = {"colon": ":", "name": as_text(part.lstrip(":"))}.get(kind, "")
         parts.append(part)
         if not closers:
             return at, "".join(parts), is_cut
@@ -310,4 +305,4 @@ def _text_as_json(text: str) -> str:
     with suppress(ValueError):
         json.loads(text)
         return text
-    return written("".join(_unescaped(piece[1:-1]) for piece in re.findall(_TEXT, text, re.DOTALL)))
+    return as_text("".join(_unescaped(piece[1:-1]) for piece in re.findall(_TEXT, text, re.DOTALL)))

@@ -522,6 +522,13 @@ def test_the_work_grows_with_the_text(piece: str) -> None:
     assert cost(small * 4) < 9 * cost(small) + 0.05
 
 
+def test_what_is_packed_is_read_up_to_a_bound() -> None:
+    """Of many texts that are small as they are packed, a file says no more than fits in memory."""
+    bomb = packed(gzip.compress(b'{"jsonrpc":"2.0"}' + b" " * (1 << 24)))
+    (layer, *_) = (one for one in FILE_LAYERS if one.mark.search(bomb))
+    assert len(layer.undone(" ".join([bomb] * 40))) < 1 << 26
+
+
 def test_messages_on_one_line_take_as_long_as_on_their_own_lines() -> None:
     """Each part of the file is counted once, also where it has no line feed."""
     one = '{"d":"in","m":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"a":"%s"}}}'
