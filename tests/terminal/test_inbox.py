@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from humanmcp.cli import commands
 from humanmcp.inbox.contract import Answer, Draft, Parked, Role, Waiting, Writer
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.terminal.inbox import request_in_short
@@ -23,11 +24,11 @@ HOSTILE: Final = "\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u202eevil\r\u0085"
 
 
 def test_an_empty_inbox_says_what_to_do_next(shell: Shell) -> None:
-    """Nobody is connected: the way to a host and to the demo."""
+    """Nobody is connected: the way to a host, and to the demo where it is installed."""
     ran = shell("inbox")
     assert ran.status == 0
     assert "humanmcp config" in ran.out
-    assert "humanmcp demo" in ran.out
+    assert ("humanmcp demo" in ran.out) == ("demo" in commands())
 
 
 def test_a_connected_host_that_asks_nothing_is_shown(room: Room, shell: Shell) -> None:

@@ -26,7 +26,10 @@ ANSWER: Final = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
         (("inbox", "--al1"), 2, "Unknown argument: --al1. Did you mean `--all`?"),
         (("serve", "--otherwize", "error"), 2, "Did you mean `--otherwise`?"),
         (("check", "--explain", "not-an-aray"), 2, "Did you mean `not-an-array`?"),
-        (("lesson", "wether"), 2, "Did you mean `weather`?"),
+        pytest.param(
+            *(("lesson", "wether"), 2, "Did you mean `weather`?"),
+            marks=pytest.mark.extension("classroom"),
+        ),
         (("check", "--method", "tools/cal", "x"), 2, "Did you mean tools/call?"),
         (("desk", "--port", "99999"), 2, "--port: a port is a number from 0 to 65535, not 99999"),
         (("desk", "--port", "-1"), 2, "--port: a port is a number from 0 to 65535, not -1"),
@@ -55,7 +58,14 @@ def test_a_word_is_understood_or_answered_in_one_sentence(  # noqa: PLR0917 - a 
 
 
 @pytest.mark.parametrize("place", ["home", "files"])
-@pytest.mark.parametrize("command", ["serve", "demo", "lesson"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "serve",
+        pytest.param("demo", marks=pytest.mark.extension("classroom")),
+        pytest.param("lesson", marks=pytest.mark.extension("classroom")),
+    ],
+)
 def test_a_file_in_the_place_of_a_folder_is_named_in_one_sentence(
     command: str, place: str, tmp_path: Path
 ) -> None:
