@@ -344,9 +344,9 @@ class _Capture:
             if span != (found.start, found.end):  # not another message in the same quotes
                 span = found.start, found.end
                 height = self.text.count("\n", found.start, max(found.start, found.end - 1))
-            if found.is_torn and _LEFT_OUT.search(self._lines[line + height][-_NEAR:]):
+            ours = self._ours.get(line)  # as it was sent
+            if found.is_torn and not ours and _LEFT_OUT.search(self._lines[line + height][-_NEAR:]):
                 found = cut_short(found)  # noqa: PLW2901
-            ours = self._ours.get(line)
             direction = _WAYS[ours["side"]] if ours else None
             if found.clues[0] == "data:":  # an event stream is the server's
                 direction = Direction.OUT

@@ -407,6 +407,15 @@ def test_what_a_program_left_out_is_no_mistake_of_who_sent_it(name: str) -> None
     assert [one.direction for one in lines] == [Direction.IN, Direction.IN, Direction.OUT]
 
 
+@pytest.mark.parametrize("before", ["[2026-11-20 10:00:00.000] IN: ", ""])
+def test_what_was_sent_with_dots_at_its_end_is_torn(before: str) -> None:
+    """A log of ours and a pipe have what was sent, so that nobody left out a part."""
+    whole = f"{before}{json.dumps(SAID[0][1])}"
+    torn = LONG[:90] + "..."
+    *_, last = read_capture(f"{whole}\n{whole}\n{before}{torn}")
+    assert (last.text, last.is_cut) == (torn, False)
+
+
 @given(
     text=st.text(st.sampled_from("ab01 :^`%25EOAx\r\n\\\"'|{")) | st.text().map(dumped),
     layer=st.sampled_from(FILE_LAYERS),
