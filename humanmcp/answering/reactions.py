@@ -44,7 +44,7 @@ _NAMES: Final = {"tools": ("tools", "tools/call"), "prompts": ("prompts", "promp
 
 
 @dataclass(frozen=True, slots=True)
-class Reaction:
+class ClientReaction:
     """The reaction to one sent line, so far. `seq` is the line, `after` is in seconds.
 
     `what` is the method, `became` the code of the sentence, `name` a tool where one counts.
@@ -73,7 +73,7 @@ class Reaction:
         return say("reaction", self.became, seconds=f"{round(self.after, 2):g}", **fillings)
 
 
-def reactions(frames: Iterable[Frame]) -> tuple[Reaction, ...]:
+def reactions(frames: Iterable[Frame]) -> tuple[ClientReaction, ...]:
     """Return the client's reactions to the sent lines, in order."""
     watch, view = _Watch(), Perspective(Direction.IN)
     orders = ([one] if one.note.startswith(_CARRIED) else view.feed(one) for one in frames)
@@ -98,7 +98,7 @@ class _Watch:
     """Sent lines without a reaction yet. `found` has the reactions by their subject."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[str, object], Reaction] = {}
+        self.found: dict[tuple[str, object], ClientReaction] = {}
         self.asked: dict[object, tuple[Frame, Message]] = {}
         """The client's open requests, by id."""
         self.ids: set[object] = set()
@@ -231,7 +231,7 @@ class _Watch:
     def _add(
         self, key: tuple[str, object], frame: Frame, what: str, became: str, after: float = 0.0
     ) -> None:
-        self.found[key] = Reaction(frame.seq, frame.at, one_line(what, 60), became, after)
+        self.found[key] = ClientReaction(frame.seq, frame.at, one_line(what, 60), became, after)
 
     def _settle(self, key: tuple[str, object], became: str, after: float | None = None) -> None:
         if key in self.found:
@@ -257,5 +257,5 @@ def _between(first: Frame, last: Frame) -> float:
     return max(0.0, seconds_of(last.at) - seconds_of(first.at))
 
 
-def _since(reaction: Reaction, frame: Frame) -> float:
+def _since(reaction: ClientReaction, frame: Frame) -> float:
     return max(0.0, seconds_of(frame.at) - seconds_of(reaction.at))

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import service
-from humanmcp.answering.reactions import Reaction, reactions
+from humanmcp.answering.reactions import ClientReaction, reactions
 from humanmcp.answering.schema import said_shape
 from humanmcp.answering.service import Outcome, SayResult
 from humanmcp.common.person_files import read_bytes, read_text
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _watched(inbox: DeskInbox, session: str, after: int, seconds: float) -> list[Reaction]:
+def _watched(inbox: DeskInbox, session: str, after: int, seconds: float) -> list[ClientReaction]:
     """Return the client's reactions after a line, as soon as they are known."""
     end = time.monotonic() + seconds
     while True:

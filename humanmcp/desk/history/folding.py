@@ -24,7 +24,7 @@ _PIECE: Final = re.compile(
 )
 
 
-class Mark(NamedTuple):
+class TextMark(NamedTuple):
     """What is marked: offsets of the text as it came, and the class of the mark."""
 
     start: int
@@ -32,7 +32,7 @@ class Mark(NamedTuple):
     kind: str
 
 
-def folded_json(text: str, marks: Iterable[Mark] = ()) -> Markup:
+def folded_json(text: str, marks: Iterable[TextMark] = ()) -> Markup:
     """Return a text with one member a line; its own text is what a person copies.
 
     What begins in a mark is marked, in the line where the mark begins.
@@ -65,9 +65,9 @@ def folded_json(text: str, marks: Iterable[Mark] = ()) -> Markup:
     return Markup("".join([*parts, "</details>" * len(opened)]))  # noqa: S704 - each piece is escaped
 
 
-def _places(text: str, laid_out: str, marks: Iterable[Mark]) -> dict[int, list[Mark]]:
+def _places(text: str, laid_out: str, marks: Iterable[TextMark]) -> dict[int, list[TextMark]]:
     """Return the marks of each line, in its columns. Laying out moves nothing but white space."""
-    found: dict[int, list[Mark]] = {}
+    found: dict[int, list[TextMark]] = {}
     ends = [one.end() for one in re.finditer(r"\S", laid_out)]
     lines = laid_out.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
@@ -78,11 +78,11 @@ def _places(text: str, laid_out: str, marks: Iterable[Mark]) -> dict[int, list[M
         start, end = ends[first] - 1, ends[last - 1]
         line = bisect_right(starts, start) - 1
         columns = [len(visible(lines[line][: at - starts[line]])) for at in (start, end)]
-        found.setdefault(line, []).append(Mark(columns[0], columns[1], mark.kind))
+        found.setdefault(line, []).append(TextMark(columns[0], columns[1], mark.kind))
     return found
 
 
-def _coloured(line: str, marks: Sequence[Mark]) -> str:
+def _coloured(line: str, marks: Sequence[TextMark]) -> str:
     shown: list[str] = []
     for piece in _PIECE.finditer(line):
         words = [str(piece.lastgroup)] if piece.lastgroup != "mark" else []

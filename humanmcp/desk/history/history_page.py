@@ -20,7 +20,7 @@ from humanmcp.desk.board import SessionView
 from humanmcp.desk.context import THEMES, desk_of, page, page_router
 from humanmcp.desk.desk import Desk, place_in
 from humanmcp.desk.history import rows, search
-from humanmcp.desk.history.folding import Mark, folded_json
+from humanmcp.desk.history.folding import TextMark, folded_json
 from humanmcp.desk.history.problems import ProblemsInTime
 from humanmcp.desk.history.rows import Pair, copies, difference
 from humanmcp.desk.rendering import media_in
@@ -308,13 +308,13 @@ def _half(
     }
 
 
-def _marks(text: str, wrong: Iterable[Judged]) -> Iterator[Mark]:
+def _marks(text: str, wrong: Iterable[Judged]) -> Iterator[TextMark]:
     """Yield where the problems of a line are; one of the whole message has no place in it."""
     for one in wrong:
         shift = max(0, text.find(one.text))
         for each in one.diagnostics:
             if each.line and each.end - each.start < len(one.text.strip()):
-                yield Mark(shift + each.start, shift + each.end, each.severity.value)
+                yield TextMark(shift + each.start, shift + each.end, each.severity.value)
 
 
 def _righted(judged: Judged) -> list[tuple[str, str]]:

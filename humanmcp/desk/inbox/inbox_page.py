@@ -22,7 +22,7 @@ from humanmcp.answering import approvals, service, summary
 from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.guests import twins_of
 from humanmcp.answering.open_exchange import OpenExchange
-from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
+from humanmcp.answering.reactions import WATCHED, ClientReaction, carried_wrongly, reactions
 from humanmcp.answering.schema import TypedDict, diagnostic_shapes, filled
 from humanmcp.answering.service import OrderError, Outcome, Task
 from humanmcp.answering.standing import Urgency, prospects, standing_of
@@ -249,7 +249,7 @@ def _told(desk: Desk, item: Item) -> str:
     return summary.row_title(said) if said is not None else ""
 
 
-def _became(desk: Desk, item: Item) -> list[tuple[Reaction, str]]:
+def _became(desk: Desk, item: Item) -> list[tuple[ClientReaction, str]]:
     """Return the client's reactions to an answer with a fault, each with its sentence."""
     is_http = bool(desk.inbox.facts(item.key.session).http.port)
     if item.answer is None or not (item.answer.deliberate or is_http):

@@ -15,7 +15,7 @@ from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
-from humanmcp.answering.reactions import WATCHED, Reaction, reactions
+from humanmcp.answering.reactions import WATCHED, ClientReaction, reactions
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import Outcome
 from humanmcp.common import apart
@@ -186,7 +186,7 @@ def _show(
     )
 
 
-def client_reactions(desk: Desk, session: str, most: int = 20) -> list[tuple[Reaction, str]]:
+def client_reactions(desk: Desk, session: str, most: int = 20) -> list[tuple[ClientReaction, str]]:
     """Return a client's reactions to sent lines, newest first, each with its sentence."""
     found = reactions(desk.inbox.last_frames_before(session, 0, WATCHED))[-most:]
     return [(reaction, reaction.sentence()) for reaction in reversed(found)]

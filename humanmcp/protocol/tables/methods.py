@@ -143,7 +143,7 @@ class Method(NamedTuple):
         return dict(self.result_of).get(version, self.result) if self.result_of else self.result
 
 
-class Extension(NamedTuple):
+class ProtocolExtension(NamedTuple):
     """An extension of MCP, which both sides declare in `capabilities.extensions`."""
 
     id: str
@@ -417,7 +417,7 @@ _CORE: Final = (
 TASK_IDS: Final = "taskIds"
 """The member of the filter of `subscriptions/listen` for `notifications/tasks`."""
 
-TASKS: Final = Extension(
+TASKS: Final = ProtocolExtension(
     META_PREFIX + "tasks",
     (
         _tasks(
@@ -468,7 +468,7 @@ TASKS: Final = Extension(
 https://modelcontextprotocol.io/extensions/tasks/overview
 """
 
-SKILLS: Final = Extension(
+SKILLS: Final = ProtocolExtension(
     META_PREFIX + "skills",
     (
         _skills(
@@ -488,7 +488,7 @@ SKILLS: Final = Extension(
     ),
 )
 
-APPS: Final = Extension(META_PREFIX + "ui")
+APPS: Final = ProtocolExtension(META_PREFIX + "ui")
 """MCP Apps: pages of tools, named in `_meta`."""
 APP_SCHEME: Final = "ui://"
 
@@ -562,7 +562,7 @@ def _acts_on(method: str, words: Collection[str], given: Collection[str]) -> boo
     return bool(record.named_by) and subject in words and wanted <= set(given)
 
 
-def extension_answering(method: str, result_type: Json) -> Extension | None:
+def extension_answering(method: str, result_type: Json) -> ProtocolExtension | None:
     return next(
         (one for one in EXTENSIONS if method in one.results_of and one.result_type == result_type),
         None,
@@ -574,7 +574,7 @@ def has_request(method: str, version: str) -> bool:
     return version in REQUESTS.get(method, _UNKNOWN).to_server
 
 
-def declares(request: Message, extension: Extension) -> bool:
+def declares(request: Message, extension: ProtocolExtension) -> bool:
     """Return True if a request declares that its client has an extension."""
     return follow(request.meta, META_CAPABILITIES, "extensions", extension.id) is not None
 

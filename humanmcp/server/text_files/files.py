@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from humanmcp.server.text_files.folder import Mark
+    from humanmcp.server.text_files.folder import FileMark
 
 OWN: Final = frozenset({IN_TEXT, PROBLEMS_TEXT, STATUS_TEXT, TEMPORARY})
 """What this program alone writes: a change there is none of the person's."""
@@ -70,7 +70,7 @@ class _Round(NamedTuple):
     """The texts that one look returned, and their results so far."""
 
     file: WatchedFile
-    mark: Mark
+    mark: FileMark
     raw: bytes
     reading: TextReading
     start: int
@@ -280,7 +280,7 @@ class TextFiles:
         if absence is Absence.GONE and self._blames:
             self._tell("")
 
-    def _read(self, file: WatchedFile, raw: bytes, mark: Mark) -> None:
+    def _read(self, file: WatchedFile, raw: bytes, mark: FileMark) -> None:
         if file is self._named:
             self._given_back = None  # it is the person's again
         reading = TextReading(*decode_file(raw))
@@ -305,7 +305,7 @@ class TextFiles:
             told = (self._last_text or "").removeprefix(about_older)
             self._tell(f"{about_older}{told}", blames=True)
 
-    def _refuse_bytes(self, file: WatchedFile, mark: Mark, reading: TextReading) -> None:
+    def _refuse_bytes(self, file: WatchedFile, mark: FileMark, reading: TextReading) -> None:
         """Report bytes that are not text in any encoding, when no more are being written."""
         if file.is_silent(self._now):
             file.settle(mark)

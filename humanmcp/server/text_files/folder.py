@@ -56,7 +56,7 @@ class Unfit(enum.Enum):
     """Not of the file, but of what is in it: too many texts."""
 
 
-class Mark(NamedTuple):
+class FileMark(NamedTuple):
     """A file's identity, size and times: two equal marks mean that it did not change."""
 
     inode: int
@@ -189,14 +189,16 @@ class OpenFolder:
             if self.may_have_more:
                 self._looked = now
 
-    def mark(self, name: str) -> Mark | None:
+    def mark(self, name: str) -> FileMark | None:
         """Return the mark of a file without opening it, or None if it is missing."""
         try:
-            return Mark.of(os.stat(self._at(name), dir_fd=self._descriptor, follow_symlinks=False))
+            return FileMark.of(
+                os.stat(self._at(name), dir_fd=self._descriptor, follow_symlinks=False)
+            )
         except OSError:
             return None
 
-    def read(self, name: str, mark: Mark) -> bytes | Unfit | None:
+    def read(self, name: str, mark: FileMark) -> bytes | Unfit | None:
         """Read a whole file; None if its mark changed."""
         if mark.unfit is not None:
             return mark.unfit
@@ -207,13 +209,13 @@ class OpenFolder:
         except OSError:  # gone, or become something else
             return None
         with os.fdopen(descriptor, "rb") as stream:
-            if Mark.of(os.fstat(descriptor)).version != mark.version:
+            if FileMark.of(os.fstat(descriptor)).version != mark.version:
                 return None
             try:
                 content = stream.read(LARGEST + 1)
             except OSError:  # Windows: another program holds a part of it
                 return Unfit.LOCKED
-            unchanged = Mark.of(os.fstat(descriptor)).version == mark.version
+            unchanged = FileMark.of(os.fstat(descriptor)).version == mark.version
             return content if unchanged else None
 
     def free_name(self, stem: str) -> str:

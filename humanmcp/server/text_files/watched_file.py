@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.server.text_files.folder import Unfit
 
 if TYPE_CHECKING:
-    from humanmcp.server.text_files.folder import Mark, OpenFolder
+    from humanmcp.server.text_files.folder import FileMark, OpenFolder
 
 
 STABLE: Final = 0.01
@@ -43,8 +43,8 @@ class WatchedFile:
         self.gone = 0
         self.print = hash("")
         self.early = ""
-        self._seen: Mark | None = None
-        self._settled: Mark | None = None
+        self._seen: FileMark | None = None
+        self._settled: FileMark | None = None
         self._since = 0.0
         self._next_look = 0.0
 
@@ -53,7 +53,9 @@ class WatchedFile:
         """Return True if the file existed at the last look and was not empty."""
         return self._seen is not None and self._seen.size > 0
 
-    def look(self, folder: OpenFolder, now: float) -> tuple[bytes, Mark] | Unfit | Absence | None:
+    def look(
+        self, folder: OpenFolder, now: float
+    ) -> tuple[bytes, FileMark] | Unfit | Absence | None:
         """Look once: return the content if the file no longer changes, else None.
 
         A file that must not be read is reported once, at once.
@@ -86,7 +88,7 @@ class WatchedFile:
         self._next_look = self._since + SILENCE
         return now >= self._next_look
 
-    def settle(self, mark: Mark | None) -> None:
+    def settle(self, mark: FileMark | None) -> None:
         """Ignore the file while it has this mark; with None, look again at once."""
         self._seen = self._settled = mark
 

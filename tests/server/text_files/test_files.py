@@ -21,7 +21,7 @@ from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.locales import speaking
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Severity
 from humanmcp.server.text_files.files import TextFiles
-from humanmcp.server.text_files.folder import Mark, OpenFolder
+from humanmcp.server.text_files.folder import FileMark, OpenFolder
 from humanmcp.server.text_files.out_txt import Document, DocumentOutcome
 from tests.support.waiting import until
 
@@ -1271,7 +1271,7 @@ def test_an_idle_folder_is_looked_at_as_a_whole_and_what_is_saved_is_found(
     asked: list[str] = []
     mark = OpenFolder.mark
 
-    def asking(folder: OpenFolder, name: str) -> Mark | None:
+    def asking(folder: OpenFolder, name: str) -> FileMark | None:
         asked.append(name)
         return mark(folder, name)
 
