@@ -17,6 +17,7 @@ from typing import Final
 import pytest
 
 from humanmcp import launch
+from humanmcp.cli import commands
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import Key, OutgoingResult, Reply
@@ -218,7 +219,7 @@ def at_terminal(*command: str, folder: Path, typed: bytes = b"", after: str = ""
 def test_alone_at_a_terminal_it_explains_itself_and_ends(tmp_path: Path) -> None:
     """Issue: `humanmcp` on a terminal never hangs silently."""
     said = at_terminal(sys.executable, "-m", "humanmcp", folder=tmp_path)
-    assert "humanmcp demo" in said
+    assert ("humanmcp demo" in said) == ("demo" in commands())
     assert not (tmp_path / ".humanmcp").exists()
 
 
@@ -227,7 +228,7 @@ def test_serve_at_a_terminal_says_who_it_listens_to(home: Path, tmp_path: Path) 
     said = at_terminal(
         *COMMAND, "--home", str(home), folder=tmp_path, typed=b"\x04", after="Ctrl-D"
     )
-    assert "humanmcp demo" in said
+    assert ("humanmcp demo" in said) == ("demo" in commands())
 
 
 # -- one id, one answer -------------------------------------------------------------
