@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 SECTION: Final = "welcome"
 COMMANDS: Final = {
-    "see": "humanmcp demo",
     "connect": "humanmcp config HOST",
     "browser": "humanmcp desk --open",
     "terminal": "humanmcp inbox",
@@ -32,7 +31,7 @@ def welcome(settings: Settings) -> None:
     to_stdout(Painted(say(SECTION, "you"), "bold"))
     for line in _now(home) if home.exists() else ():
         to_stdout(line)
-    to_stdout("")
+    to_stdout(say(SECTION, "next"))
     for code, command in COMMANDS.items():
         to_stdout(f"  {command:22}", say(SECTION, code))
     to_stdout("")

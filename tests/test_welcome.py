@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from humanmcp.cli import commands
 from humanmcp.welcome import COMMANDS
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving, bare_environment
@@ -24,10 +25,11 @@ def said(home: Path, language: str = "en") -> str:
     return run.stdout.decode()
 
 
-def test_it_names_four_commands_and_makes_no_folder(tmp_path: Path) -> None:
+def test_it_names_the_next_commands_and_makes_no_folder(tmp_path: Path) -> None:
     """On a computer on which nothing was done yet, in both languages."""
     shown = said(tmp_path / "home")
     assert all(command in shown for command in COMMANDS.values())
+    assert ("\n\n  humanmcp demo  " in shown) == ("demo" in commands())
     assert "Connected" not in shown
     assert "ホストをつなぐ" in said(tmp_path / "home", "ja")
     assert not (tmp_path / "home").exists()
