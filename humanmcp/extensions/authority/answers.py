@@ -65,9 +65,11 @@ class Place(NamedTuple):
 
     @property
     def other(self) -> str:
-        """The same origin under the other name of this computer."""
-        names = {"127.0.0.1": "localhost", "localhost": "127.0.0.1"}
-        return re.sub("127[.]0[.]0[.]1|localhost", lambda one: names[one[0]], self.origin, count=1)
+        """Another origin: the same under the other name of this computer, if it is on this one."""
+        for own, other in (("127.0.0.1", "localhost"), ("localhost", "127.0.0.1")):
+            if f"//{own}:" in self.origin:
+                return self.origin.replace(own, other, 1)
+        return "http://localhost:1"
 
     def step_at(self, method: str, path: str) -> Step | None:
         """Return the step that is asked for at a path; None for a path that nobody names."""

@@ -58,7 +58,9 @@ def _is_met(wanted: dict[str, Any], answer: WebResponse) -> bool:
     got = str(answer.status) if at == "status" else member or answer.header(at)
     if "other" in wanted:
         return bool(got) and got not in wanted["other"]
-    return bool(got == wanted["is"] if "is" in wanted else wanted["has"] in got)
+    if "is" in wanted:
+        return bool(got == wanted["is"])
+    return isinstance(got, str | list) and wanted["has"] in got
 
 
 class Lesson(NamedTuple):

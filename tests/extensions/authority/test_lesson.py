@@ -14,6 +14,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.extensions.authority.lesson import TITLE, lesson_of
+from humanmcp.extensions.authority.steps import WebResponse
 from humanmcp.inbox.contract import Item, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES
@@ -70,6 +71,16 @@ def test_a_newcomer_passes_each_step_only_by_what_it_asks_for(tmp_path: Path) ->
     assert "6/6" in said
     assert list((home / "oauth").iterdir()) == []
     assert main(["desk", "--stop", "--home", str(home), "--lang", "en"]) == 0
+
+
+@pytest.mark.parametrize("value", [5, True, None, {}, [], [[]], "", 1e9, {"read": "read"}])
+def test_whatever_an_answer_has_it_only_does_not_pass(value: object) -> None:
+    """No member of another kind, and no text that is no response, ends the lesson."""
+    names = ("client_id", "scopes_supported", "code_challenge_methods_supported", "access_token")
+    answer = WebResponse.of_json(200, dict.fromkeys((*names, "scope"), value))
+    for step in lesson_of(()).steps:
+        assert step.missing(answer)
+        assert step.missing(None)
 
 
 def test_the_lesson_is_in_both_languages() -> None:

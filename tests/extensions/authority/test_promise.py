@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -317,9 +318,9 @@ class Promise(RuleBasedStateMachine):
 
 
 Promise.TestCase.settings = settings(
-    max_examples=8,
-    stateful_step_count=25,
+    max_examples=60,
+    stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
-TestPromise = Promise.TestCase
+TestPromise = pytest.mark.timeout(900)(Promise.TestCase)  # it waits for the disk at each step

@@ -567,6 +567,21 @@ def test_what_is_no_utf_8_is_not_given_back_as_something_else() -> None:
     assert answers.authorize(PLACE, grants, asked).consent is None
 
 
+@pytest.mark.parametrize(
+    ("origin", "other"),
+    [
+        ("http://127.0.0.1:8080", "http://localhost:8080"),
+        ("http://localhost:8080", "http://127.0.0.1:8080"),
+        ("http://[::1]:8080", "http://localhost:1"),
+        ("https://mcp.example", "http://localhost:1"),
+        ("https://localhost.example:80", "http://localhost:1"),
+    ],
+)
+def test_a_redirect_to_another_origin_leads_to_another_one(origin: str, other: str) -> None:
+    """Never to where the request came, and never to somebody else's computer."""
+    assert Place(origin).other == other
+
+
 def test_a_path_cannot_write_a_header() -> None:
     """A line break in it stays encoded."""
     assert WebRequest("GET", "/.well-known/x\nhost: evil").text().count("\n") == 0
