@@ -137,13 +137,20 @@ def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
     return app
 
 
-def refusal_sentence(place: str, code: str) -> str:
-    """Return why a request is refused, and what to open at this place ("desk", "room")."""
-    return say("refusal", code, open=say("refusal", f"open.{place}"))
+OPEN: Final = ("refusal", "open.desk")
+"""The sentence that says what to open in the place of an address that is refused."""
+
+
+def refusal_sentence(opens: tuple[str, str], code: str) -> str:
+    """Return why a request is refused, and what to open: the sentence of a section and a code."""
+    return say("refusal", code, open=say(*opens))
 
 
 def guarded(
-    app: ASGIApp, desk: Desk, stranger: str = "devices/stranger.html", place: str = "desk"
+    app: ASGIApp,
+    desk: Desk,
+    stranger: str = "devices/stranger.html",
+    opens: tuple[str, str] = OPEN,
 ) -> Guard:
     """Return `app` behind the guard; unknown browsers get the page `stranger`."""
 
@@ -156,7 +163,7 @@ def guarded(
         address=desk.address,
         door=desk.door,
         page=page,
-        tell=partial(refusal_sentence, place),
+        tell=partial(refusal_sentence, opens),
         note=context.note,
     )
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from humanmcp.desk.guard import Address
     from humanmcp.desk.live import Live
     from humanmcp.desk.login import Door
-    from humanmcp.desk.moments import Listener, Panel
+    from humanmcp.desk.moments import Around, Listener, Panel
     from humanmcp.inbox.contract import Inbox, Reply, SessionFacts
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -148,7 +148,7 @@ class Desk:
         names = (one.draft_name(key) for one in self.listeners)
         return next(filter(None, names), f"{key.session}/{key.number}")
 
-    def around(self, request: Request) -> Mapping[str, Any] | None:
+    def around(self, request: Request) -> Around | None:
         """Return what each page shows of where this desk is; None for a person's own desk."""
         found = (one.around(request) for one in self.listeners)
         return next((one for one in found if one is not None), None)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from markupsafe import Markup
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from starlette.requests import Request
 
@@ -36,6 +36,46 @@ class Panel(NamedTuple):
 
     open: Markup
     ended: Markup = Markup()
+
+
+class Place(NamedTuple):
+    """A link in the bar of each page. How many are `waiting` there stands beside it."""
+
+    address: str
+    title: str
+    waiting: int = 0
+
+
+class Around(NamedTuple):
+    """Where a desk is that an extension hosts, as each of its pages shows it."""
+
+    title: str
+    """Names what is `shown`, for a screen reader."""
+    kind: str = ""
+    """What the extension's styles know it by."""
+    shown: Markup = Markup()
+    home: str = "/"
+    """Where the name of the program leads."""
+    places: tuple[Place, ...] = ()
+    has_inbox: bool = True
+    """The bar leads to inbox and history."""
+    has_places: bool = True
+    """The bar leads anywhere."""
+    is_own: bool = False
+    """The visitor's own: their browser finds it again, and a new request opens by itself."""
+    looks_on: bool = False
+    """Somebody else writes here. When that changes, the page loads again."""
+    is_disabled: bool = False
+    """Nothing of this page can be pressed."""
+    follows: bool = False
+    """What is shown is also followed on a page without a list."""
+    invites: str = ""
+    """Stands above the waiting requests."""
+    led: str = ""
+    """Why a request was answered for the visitor, and what leads them on; "" for nobody's act."""
+    goes_on: str = ""
+    more: Any = None
+    """What the extension's own templates need."""
 
 
 class Listener:
@@ -87,7 +127,7 @@ class Listener:
         del client
         return False
 
-    def around(self, request: Request) -> Mapping[str, Any] | None:
+    def around(self, request: Request) -> Around | None:
         """Return what each page of the desk shows of where it is; None for nothing."""
         del request
         return None

@@ -1,16 +1,20 @@
 """Who may do what: one table of every page, call and button of the desk.
 
-An extension's page has a table of its own, `RIGHTS`, beside its functions.
+An extension's page has a table of its own, `RIGHTS`, beside its functions. A site that an extension
+serves may tell its visitors apart by a flag of its own, in the place of `Who`: `state["role"]` of a
+request has it.
 
 Theory of operation. `DeskRoute` asks this table before a request reaches its function. A route
 without an entry does not start, and an act without an entry is refused: nothing is allowed because
 somebody forgot it. An act is what a form says in `act` (or a body in another member); a "*" stands
-for the rest of its words. The guard says who asks, in a room the visitor's key does.
+for the rest of its words. The guard says who asks, or the site of an extension does.
 """
 
 from __future__ import annotations
 
 import enum
+import operator
+from functools import reduce
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -31,21 +35,17 @@ class Who(enum.Flag):
     """A browser of this computer that sees one session only."""
     DEVICE = enum.auto()
     """A phone or another computer with the link of a device."""
-    TEACHER = enum.auto()
-    """The teacher of a room, at their own desk."""
-    WATCHER = enum.auto()
-    """The teacher, at a learner's seat."""
-    LEARNER = enum.auto()
-    GUEST = enum.auto()
-    """The projector of a room."""
-    KNOCKER = enum.auto()
-    """Waits at the door of a room."""
+    HOSTED = enum.auto()
+    """At a desk that an extension hosts for somebody, such as a seat of a room."""
+    ONLOOKER = enum.auto()
+    """Sees when the state of such a desk changes, and can do nothing there."""
+    VISITOR = enum.auto()
+    """Is known to an extension's site, and has no desk there."""
 
 
 OWN: Final = Who.OWNER | Who.SCRIPT
 HERE: Final = OWN | Who.ONE_SESSION
-SEATS: Final = Who.TEACHER | Who.WATCHER | Who.LEARNER
-DESKS: Final = HERE | SEATS
+DESKS: Final = HERE | Who.HOSTED
 """Who has a desk: with its rules and its server definition."""
 ANSWERING: Final = DESKS | Who.DEVICE
 ALL: Final = ~Who(0)
@@ -55,14 +55,14 @@ TEXT: Final = 8 * 1024 * 1024
 """Bytes of the largest body with a text: a photo of 4 MB, encoded for a form."""
 OWN_TEXT: Final = 32 * 1024 * 1024
 """The same from the owner of the computer: a line of 16 MiB, quoted as JSON."""
-_NO_ACTS: Final[Mapping[str, Who]] = MappingProxyType({})
+_NO_ACTS: Final[Mapping[str, enum.Flag]] = MappingProxyType({})
 
 
 class Entry(NamedTuple):
     """Who may use a route, and for a form or a body with acts, who may do each of them."""
 
-    who: Who
-    acts: Mapping[str, Who] = _NO_ACTS
+    who: enum.Flag
+    acts: Mapping[str, enum.Flag] = _NO_ACTS
     member: str = "act"
     """The member that names the act."""
     default: str = ""
@@ -74,7 +74,7 @@ class Entry(NamedTuple):
     is_file: bool = False
     """The body is a file: neither a form nor JSON."""
 
-    def allowed(self, act: str) -> Who | None:
+    def allowed(self, act: str) -> enum.Flag | None:
         """Return who may do an act; None if the table does not know it."""
         if act in self.acts:
             return self.acts[act]
@@ -86,19 +86,19 @@ class Entry(NamedTuple):
         return OWN_TEXT if self.most > BUTTONS and who & HERE else self.most
 
 
-def read(who: Who, *paths: str) -> dict[str, Entry]:
+def read(who: enum.Flag, *paths: str) -> dict[str, Entry]:
     """Return the entries of pages and calls that only read."""
     return {f"GET {path}": Entry(who, writes=False) for path in paths}
 
 
-def write(who: Who, *paths: str, most: int = BUTTONS) -> dict[str, Entry]:
+def write(who: enum.Flag, *paths: str, most: int = BUTTONS) -> dict[str, Entry]:
     """Return the entries of routes that write, with bodies of at most so many bytes."""
     return {f"POST {path}": Entry(who, most=most) for path in paths}
 
 
 def acts(  # noqa: PLR0913 - an entry
     path: str,
-    allowed_acts: Mapping[str, Who],
+    allowed_acts: Mapping[str, enum.Flag],
     *,
     member: str = "act",
     default: str = "",
@@ -106,13 +106,11 @@ def acts(  # noqa: PLR0913 - an entry
     writes: bool = True,
 ) -> dict[str, Entry]:
     """Return the entry of a route with acts: who may do any of them may use it."""
-    who = Who(0)
-    for allowed in allowed_acts.values():
-        who |= allowed
+    who = reduce(operator.or_, allowed_acts.values())
     return {f"POST {path}": Entry(who, allowed_acts, member, default, most, writes)}
 
 
-def each(who: Who, *names: str) -> dict[str, Who]:
+def each(who: enum.Flag, *names: str) -> dict[str, enum.Flag]:
     """Return acts that the same visitors may do."""
     return dict.fromkeys(names, who)
 
@@ -136,7 +134,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     **read(ANSWERING, "/api/exchanges/{session}/{number}/last"),
     **read(ANSWERING, "/api/exchanges/{session}/{number}/schema"),
     **read(ANSWERING, "/api/history", "/api/calls", "/api/answers"),
-    **read(ANSWERING | Who.GUEST, "/api/state", "/api/events"),
+    **read(ANSWERING | Who.ONLOOKER, "/api/state", "/api/events"),
     **read(DESKS, "/present", "/export/{name}", "/connect", "/api/openapi.json"),
     **read(Who.DEVICE | HERE, "/worker.js", "/manifest.webmanifest"),
     # Answering.
@@ -222,9 +220,9 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     **read(OWN, "/devices"),
     **write(OWN, "/settings", "/settings/clients", "/devices"),
     **write(Who.SCRIPT, "/api/login-key"),  # no key outlives the login that made it
-    # Starting something to try, and who answers the handshake: in a room, of the own seat.
-    **acts("/handshake", each(OWN | SEATS, "hand", "book")),
-    **write(OWN | SEATS, "/try"),
+    # Starting something to try, and who answers the handshake.
+    **acts("/handshake", each(OWN | Who.HOSTED, "hand", "book")),
+    **write(OWN | Who.HOSTED, "/try"),
 })  # fmt: skip
 
 PUBLIC: Final = frozenset(

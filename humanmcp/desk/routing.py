@@ -29,6 +29,7 @@ from humanmcp.locales import say
 from humanmcp.protocol.json.undecoded import has_many_values
 
 if TYPE_CHECKING:
+    import enum
     from collections.abc import Callable, Coroutine, Mapping
 
     from starlette.types import Scope
@@ -57,7 +58,7 @@ WHY_NOT: Final = {
     Who.OWNER: "token only",
     Who.SCRIPT: "seat",
 }
-"""Why somebody may not do something; "seat" for the visitors of a room."""
+"""Why somebody may not do something; "seat" for the visitors of a desk that is hosted."""
 
 
 class RefusedError(Exception):
@@ -164,13 +165,13 @@ async def _check(request: Request, entry: Entry) -> None:
         HTTPException: the form has too many fields.
     """
     state, who = request.scope.setdefault("state", {}), who_asks(request.scope)
-    if not who & entry.who:
+    if not _may(request.scope, entry.who):
         raise _refused(who)
     if request.method != "POST":
         return
-    halted = state.get("halted", "")
+    halted = state.get("halted")
     if halted and entry.writes:
-        raise RefusedError("room", halted)
+        raise RefusedError(*halted)
     if "body" in state:
         state["body"].limit(entry.largest(who))
     if not entry.is_file:
@@ -195,7 +196,7 @@ async def _check_record(request: Request, entry: Entry, who: Who) -> None:
     allowed = entry.allowed(act)
     if allowed is None:
         raise UnknownItemError(act)
-    if not who & allowed:
+    if not _may(request.scope, allowed):
         raise _refused(who)
 
 
@@ -215,9 +216,15 @@ def is_heavy(record: Mapping[str, Any], most: int) -> bool:
 
 
 def who_asks(scope: Scope) -> Who:
-    """Return who sent a request, as the guard or the room found out."""
+    """Return who sent a request, as the guard or an extension's site found out."""
     who = scope.get("state", {}).get("who")
     return who if isinstance(who, Who) else Who.STRANGER
+
+
+def _may(scope: Scope, allowed: enum.Flag) -> bool:
+    """Return True if who sent a request is among those: as `Who`, or as a site tells them apart."""
+    role = who_asks(scope) if isinstance(allowed, Who) else scope["state"].get("role")
+    return isinstance(role, type(allowed)) and bool(role & allowed)
 
 
 def _refused(who: Who) -> RefusedError:

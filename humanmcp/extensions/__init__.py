@@ -118,6 +118,8 @@ class Extension(NamedTuple):
     """Functions that return what is shown below the answer of an exchange: they take the request of
     the page and the `OpenExchange`, and return HTML, "" for nothing. An element in it with
     `data-module` loads the script of this address."""
+    styles: Sequence[str] = ()
+    """Style sheets in `static/` that each page loads, for what it shows on pages of others."""
     desks: Sequence[str] = ()
     """Classes of listeners to a desk (`desk/moments.py`), which are made with its folder."""
     inboxes: Mapping[str, str] = _NONE
@@ -278,6 +280,12 @@ def recorder() -> str:
 def links(place: str) -> tuple[Link, ...]:
     """Return the links to show at a place."""
     return tuple(link for one in installed() for link in one.brings.links if link.place == place)
+
+
+@cache
+def styles() -> tuple[str, ...]:
+    """Return the style sheets of each page, below `/static/`."""
+    return tuple(f"{one.name}/{file}" for one in installed() for file in one.brings.styles)
 
 
 def folders(name: str) -> Iterator[tuple[str, Path]]:

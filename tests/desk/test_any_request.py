@@ -1,4 +1,4 @@
-"""Whatever anybody sends to any page or call of desk and room: never an error page.
+"""Whatever anybody sends to any page or call of a desk: never an error page.
 
 The requests are made from what the program itself says of its routes, its bodies (OpenAPI) and its
 forms (the table of acts, the templates), with values that fit, and with others. They are the same
@@ -6,7 +6,7 @@ in every run.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
@@ -25,9 +25,8 @@ from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from tests.desk.devices.test_devices import Browser, link_of
 from tests.desk.test_guard import flat
-from tests.desk.test_rights import PEOPLE, Script, Seat
+from tests.desk.test_rights import Script
 from tests.support.desk_process import Desking
-from tests.support.room_process import Rooming
 from tests.support.routes import RIGHTS, ROUTERS, TEMPLATES
 
 EXAMPLES: Final = 160
@@ -222,18 +221,3 @@ def test_no_request_to_a_desk_is_answered_with_an_error_page(home: Path, who: st
             "device": lambda: Browser(desk, link_of(desk, "phone")),
         }
         never_an_error(visitors[who](), names)
-
-
-@pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooming]:
-    """A room."""
-    with Rooming(tmp_path_factory.mktemp("any") / "home") as opened:
-        yield opened
-
-
-@pytest.mark.parametrize("who", PEOPLE, ids=str)
-def test_no_request_to_a_room_is_answered_with_an_error_page(room: Rooming, who: Any) -> None:  # noqa: ANN401 - one of its keys
-    """As anybody who comes there."""
-    learner = room.learner("Ann")
-    names = [str(learner.question()["session"])]
-    never_an_error(Seat(PEOPLE[who](room)), names)

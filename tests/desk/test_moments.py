@@ -13,7 +13,7 @@ from humanmcp.common.settings import Settings
 from humanmcp.desk import command
 from humanmcp.desk.desk import BY, Desk
 from humanmcp.desk.guard import Address
-from humanmcp.desk.moments import Listener, Panel, Press
+from humanmcp.desk.moments import Around, Listener, Panel, Press
 from humanmcp.inbox.contract import Key
 from tests.support.desk_process import Desking
 
@@ -39,9 +39,9 @@ class Hearing(Listener):
         """Name it otherwise."""
         return f"mine {key.number}"
 
-    def around(self, request: object) -> dict[str, object]:
+    def around(self, request: object) -> Around:
         """Return the place."""
-        return {"at": request}
+        return Around("place", more=request)
 
     def panel(self, inbox: object, request: object, facts: object) -> Panel:
         """Show the same for all."""
@@ -52,7 +52,7 @@ class Hearing(Listener):
 ASKED: Final[dict[str, tuple[Callable[[Any], object], object, object]]] = {
     "who writes": (lambda desk: desk.author, BY, "somebody"),
     "a draft's name": (lambda desk: desk.draft_name(KEY), "s/7", "mine 7"),
-    "what is around": (lambda desk: desk.around(3), None, {"at": 3}),
+    "what is around": (lambda desk: desk.around(3), None, Around("place", more=3)),
     "what is beside": (lambda desk: desk.panel(None, None), None, SHOWN),
     "whose computer": (lambda desk: desk.is_hosted, False, True),
     "a folder": (lambda desk: desk.shown(desk.home / "a"), "{home}/a", "a"),

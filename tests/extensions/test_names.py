@@ -9,12 +9,17 @@ from typing import Final
 import pytest
 
 from humanmcp import extensions
+from humanmcp.desk.rights import TABLE
 from humanmcp.extensions import Installed, load
 from humanmcp.locales import compiling
 from tests.support.taken_out import ROOT, ours
 
 CALLS: Final = "say|find_sentence|sentences_of|stopped|t|words|flags"
 """What takes the section of a sentence first."""
+
+
+OWN_ROUTES: Final = {key.split("/")[1] for key in TABLE}
+"""What the addresses of the desk begin with."""
 
 
 def core() -> Iterator[Path]:
@@ -35,8 +40,8 @@ def patterns(one: Installed) -> Iterator[str]:
     yield rf"\bextensions[./]{one.name}\b"
     yield rf"(?<![\w/-]){one.name}/[\w-]+\.(html|css|js)\b"
     brings = one.brings
-    for page in map(load, brings.pages):
-        for route in {key.split("/")[1] for key in page.RIGHTS}:
+    for page in map(load, (*brings.pages, *brings.sites)):
+        for route in {key.split("/")[1] for key in page.RIGHTS} - OWN_ROUTES:
             yield rf"(?<![\w/.}}-])/{route}(?![\w.-])"
     commands = [name for group in brings.commands.values() for name in group]
     for command in commands:
@@ -49,6 +54,7 @@ def patterns(one: Installed) -> Iterator[str]:
     for section in compiling.sections("en", one.folder / "locales"):
         yield rf"""\b({CALLS})\(\s*["']{section.name}["']"""
         yield rf"""(?i)\bsection\b[^=\n]*= ["']{section.name}["']"""
+        yield rf"""(?m)^"?{section.name}\.[\w. ]+"? = |\bt\(\s*["']{section.name}\."""
     for scheme in brings.inboxes:
         yield rf"\b{scheme}://"
 
@@ -80,6 +86,8 @@ def test_the_core_names_nothing_of_an_extension(name: str) -> None:
         'section: ClassVar = "hold"',
         'SECTION: Final = "hold"',
         'flag = parser.flags("release")',
+        '"taps.title" = "Taps"',
+        "{{ t('taps.title') }}",
     ],
 )
 def test_such_a_line_would_be_found(line: str) -> None:

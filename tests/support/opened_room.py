@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.desk.desk import BY
 from humanmcp.desk.guard import Address
 from humanmcp.extensions.classroom.room.classroom import Classroom
-from humanmcp.extensions.classroom.room.pages import page_context
+from humanmcp.extensions.classroom.room.pages import around_of
 from humanmcp.extensions.classroom.room.seat import RoomSeat
 from humanmcp.inbox.transcript_writer import TranscriptWriter
 from humanmcp.protocol.conversation.transcript import Frame
@@ -74,7 +74,7 @@ def open_room(home: Path, act: str, database: str = "") -> None:
 
         _audit_database()
         opened(database).run("DELETE FROM humanmcp.processes")
-    classroom = Classroom(home, "en", page_context, database)
+    classroom = Classroom(home, "en", around_of, database)
     classroom.open(Address(1), "http://127.0.0.1:1")
     classroom.run()
     ACTS[act](classroom)

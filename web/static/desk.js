@@ -35,7 +35,7 @@ function changed(changes) {
   if (touches) page.refreshStatus();
 }
 
-if (document.querySelector("#around[data-role=learner], body[data-device]")) keep(loginPath);
+if (document.querySelector("#around[data-own], body[data-device]")) keep(loginPath);
 if ("device" in document.body.dataset) import("./installing.js");
 if ("watched" in document.body.dataset) import("./looking.js");
 if (maybe("unsent")) import("./unsent.js");

@@ -147,7 +147,7 @@ function show(state) {
   const since = new Date(known).toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
   chip.dataset.how = state;
   chip.textContent = isKnown ? say(state) : "";
-  cut.textContent = isKnown ? "" : `${say(state, { since })} ${say(maybe("main")?.closest(".present, .classroom") ? "cut.shown" : "cut")}`;
+  cut.textContent = isKnown ? "" : `${say(state, { since })} ${say(maybe("main")?.closest(".present, .overview") ? "cut.shown" : "cut")}`;
   chip.hidden = !isKnown;
   cut.hidden = isKnown;
   document.body.toggleAttribute("data-cut", !isKnown);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -194,15 +194,18 @@ def shown_snippets(request: Request) -> list[tuple[HostEntry, str]]:
 @router.get("/mistake/{code}")
 def mistake(request: Request, code: str) -> HTMLResponse:
     """Explain a kind of problem."""
-    return mistake_page(request, code, {})
+    return mistake_page(request, code)
 
 
 def mistake_page(
-    request: Request, code: str, seats: Mapping[str, Sequence[Mapping[str, Any]]]
+    request: Request,
+    code: str,
+    template: str = "settings/mistake.html",
+    **values: Any,  # noqa: ANN401 - templates take anything
 ) -> HTMLResponse:
-    """Return the page about a kind of problem, with the seats of a room where it was found."""
+    """Return the page about a kind of problem; `template` may show more `values` on it."""
     found = mistakes.find_mistake(code)
     if found is None:
         raise UnknownItemError(code)
     shown = halves(found)
-    return page(request, "settings/mistake.html", mistake=found, halves=shown, seats=seats)
+    return page(request, template, mistake=found, halves=shown, **values)

@@ -15,5 +15,6 @@ EXTENSION: Final = Extension(
         "teaching": {"room": f"{_HERE}.room.command", "lesson": f"{_HERE}.demo.lesson_command"},
     },
     sites=(f"{_HERE}.lite.pages", f"{_HERE}.room.wall", f"{_HERE}.room.pages"),
+    styles=("classroom.css",),
     desks=(f"{_HERE}.demo.beside:LessonBeside",),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from markupsafe import Markup
@@ -56,6 +57,12 @@ class LessonBeside(Listener):
             return lesson_panel(inbox, request, facts, weather(spoken_language()))
         made = lesson_of_client(facts.client, self._home)
         return made and lesson_panel(inbox, request, facts, made(spoken_language()))
+
+
+def around_shown(values: Mapping[str, Any], path: str) -> Markup:
+    """Return what the pages of a seat show above them."""
+    now = datetime.now(UTC).timestamp()
+    return Markup(render("classroom/around.html", around=values, path=path, now=now).strip())  # noqa: S704 - escaped
 
 
 def lesson_panel(  # noqa: PLR0913 - the lesson, and where it is shown

@@ -25,22 +25,25 @@ from humanmcp.desk.board import Board
 from humanmcp.desk.devices import login_page
 from humanmcp.desk.guard import Address
 from humanmcp.desk.login import parts_of
+from humanmcp.desk.moments import Around, Place
 from humanmcp.desk.rendering import language_of
-from humanmcp.desk.rights import Who
+from humanmcp.extensions.classroom.demo.beside import around_shown
 from humanmcp.extensions.classroom.demo.lesson import WEATHER, find_lesson
 from humanmcp.extensions.classroom.lite.pages import lessons, router, title_of
 from humanmcp.extensions.classroom.room import records
 from humanmcp.extensions.classroom.room.clock import RoomClock
-from humanmcp.extensions.classroom.room.records import RoomDoor, SeatRecord, Visitor
+from humanmcp.extensions.classroom.room.records import RoomDoor, RoomRole, SeatRecord, Visitor
 from humanmcp.extensions.classroom.room.seat import RoomSeat, SeatParts
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import write_private
 from humanmcp.inbox.attendant import Attendant
+from humanmcp.locales import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     Headers = Sequence[tuple[str, str]]
@@ -90,7 +93,8 @@ class AsLearner:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope.setdefault("state", {})["who"] = Who.LEARNER
+        state = scope.setdefault("state", {})
+        state["role"], state["who"] = RoomRole.LEARNER, RoomRole.LEARNER.who
         await self._app(scope, receive, send)
 
 
@@ -109,7 +113,7 @@ class LiteDesk:
         door = RoomDoor()
         kept = records.read(folder / records.SEAT_FILE, SeatRecord)
         record = kept or SeatRecord(1, lesson=WEATHER)
-        visitor = Visitor(Who.LEARNER, record.number)
+        visitor = Visitor(RoomRole.LEARNER, record.number)
         door.admit(visitor, record.key)
         self.path, cookie = parts_of(records.login(visitor, record.key))
         desk_address = Address(80, (_HOST,))
@@ -123,7 +127,7 @@ class LiteDesk:
             lesson_steps=lambda seat, language: find_lesson(seat.lesson or WEATHER)(language),
             lesson=lambda seat: seat.lesson or WEATHER,
             changed=lambda _seat: None,
-            around=lambda seat, _request: around(seat, address),
+            around=lambda seat, request: around(seat, request, address),
             url=lambda _seat: "",
             inbox=open_inbox,
             board=lambda inbox: SteppedBoard(inbox, turn=self.turn),
@@ -241,11 +245,11 @@ class LiteDesk:
         return page if not self._base else _LINK.sub(rb"\g<1>" + self._base.encode(), page)
 
 
-def around(seat: RoomSeat, address: str) -> Mapping[str, Any]:
+def around(seat: RoomSeat, request: Request, address: str) -> Around:
     """Return what the pages of a seat without a room show of one."""
     names, now = lessons(), seat.record.lesson
     later = names[names.index(now) + 1 :][:1] if now in names else []
-    return {
+    values = {
         **dict.fromkeys(("called", "hint", "told", "own_lesson", "hand", "handed_in"), ""),
         **dict.fromkeys(("pen", "frozen", "looks_on", "knocks", "draft", "opened", "ends"), 0),
         "role": "learner",
@@ -253,3 +257,14 @@ def around(seat: RoomSeat, address: str) -> Mapping[str, Any]:
         "next_lesson": next(((one, title_of(one)) for one in later), None),
         "shell": address,
     }
+    title = say("classroom", "lite.title")
+    return Around(
+        title=title,
+        kind="learner",
+        shown=around_shown(values, request.scope["path"]),
+        places=(Place("/check", say("desk", "checked.title")), Place("/own", title)),
+        is_own=True,
+        invites=say("classroom", "room.tap"),
+        goes_on=say("classroom", "room.opened.go"),
+        more=values,
+    )

@@ -14,9 +14,9 @@ from humanmcp.common.settings import make_private
 from humanmcp.desk import rights
 from humanmcp.desk.context import desk_of, page, page_router
 from humanmcp.desk.history.opening import MOST_SHOWN, wrong_line
-from humanmcp.desk.rights import Who
 from humanmcp.desk.routing import FormValues
 from humanmcp.extensions.classroom.demo.lesson import OWN, find_lesson, lesson_names, read_lesson
+from humanmcp.extensions.classroom.room.records import RoomRole
 from humanmcp.extensions.classroom.room.seat import RoomSeat
 from humanmcp.inbox.atomic import write_private
 from humanmcp.locales import spoken_language
@@ -28,9 +28,9 @@ MINUTES: Final = 2
 _FILE: Final = re.compile(r"[\w-]{1,60}\.toml")
 
 RIGHTS: Final = {
-    **rights.read(Who.LEARNER, "/own", "/check"),
-    **rights.acts("/own", rights.each(Who.LEARNER, "lesson", "begin"), writes=False),
-    **rights.write(Who.LEARNER, "/check", most=rights.TEXT),
+    **rights.read(RoomRole.LEARNER, "/own", "/check"),
+    **rights.acts("/own", rights.each(RoomRole.LEARNER, "lesson", "begin"), writes=False),
+    **rights.write(RoomRole.LEARNER, "/check", most=rights.TEXT),
 }
 
 router: Final = page_router()

@@ -20,7 +20,7 @@ from humanmcp.desk.rendering import render
 from humanmcp.desk.rights import Who
 from humanmcp.extensions.classroom.room import pages, wall
 from humanmcp.extensions.classroom.room.pages import entered
-from humanmcp.extensions.classroom.room.records import Visitor
+from humanmcp.extensions.classroom.room.records import RoomRole, Visitor
 from humanmcp.http.front import HttpApp
 from humanmcp.locales import say
 from humanmcp.protocol.answer_book.decide import Mode
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from humanmcp.server.session import ServedSession
 
 
+OPEN: Final = ("classroom", "room.open")
 _ROUTERS: Final = (
     *(one for one in CALLS if one is not login_page.calls),
     *(one for one in desk_app.PAGES if one is not login_page.router),
@@ -51,7 +52,7 @@ def make_app(classroom: Classroom, hosts: HostSeats) -> ASGIApp:
     desk = classroom.teacher.desk
     pages = desk_app.make_pages(desk, _ROUTERS)
     pages.state.room = classroom
-    guarded = desk_app.guarded(Roles(pages, classroom), desk, "classroom/room/outside.html", "room")
+    guarded = desk_app.guarded(Roles(pages, classroom), desk, "classroom/room/outside.html", OPEN)
     return desk_app.Speaking(Entrance(guarded, classroom, hosts), desk.language)
 
 
@@ -81,16 +82,16 @@ class Entrance:
 
     async def _by_key(self, rest: str, scope: Scope, receive: Receive, send: Send) -> None:
         if wrong_host(scope["headers"], self._classroom.address) is not None:
-            why = desk_app.refusal_sentence("room", WRONG_HOST.code)
+            why = desk_app.refusal_sentence(OPEN, WRONG_HOST.code)
             await PlainTextResponse(why, WRONG_HOST.status)(scope, receive, send)
             return
         key, _, what = rest.partition("/")
         visitor = self._classroom.door.holder(key)
-        if visitor is None or (what and visitor.kind is not Who.LEARNER):
+        if visitor is None or (what and visitor.kind is not RoomRole.LEARNER):
             answer = HTMLResponse(render("classroom/room/outside.html"), 404)
             await answer(scope, receive, send)
         elif self._classroom.is_removed(visitor) and not what:
-            why = say("desk", "room.why.removed")
+            why = say("classroom", "room.why.removed")
             answer = HTMLResponse(render("classroom/room/outside.html", why=why), 404)
             await answer(scope, receive, send)
         elif what:
@@ -114,31 +115,35 @@ class Roles:
             return
         state: dict[str, Any] = scope.setdefault("state", {})
         visitor = self._classroom.door.who(state.get("login", ""))
-        state["who"] = Who.STRANGER if visitor is None else visitor.kind
+        state["who"] = Who.STRANGER if visitor is None else visitor.kind.who
         if visitor is not None:
             seat = self._classroom.seat_of(visitor)
-            if seat is None and visitor.kind is Who.LEARNER:
+            if seat is None and visitor.kind is RoomRole.LEARNER:
                 await _to_the_door(scope)(scope, receive, send)
                 return
-            state["visitor"] = visitor
+            state["visitor"], state["role"] = visitor, visitor.kind
             state["halted"] = self._halted(visitor)
             if seat is not None:
-                watching = visitor.kind is Who.WATCHER
+                watching = visitor.kind is RoomRole.WATCHER
                 state["desk"] = seat.watched if watching else seat.desk
                 state["looks_on"] = watching is not seat.record.pen
-                if visitor.kind is Who.LEARNER and scope["method"] == "POST":
+                if visitor.kind is RoomRole.LEARNER and scope["method"] == "POST":
                     seat.active_at = self._classroom.door.clock()
         await self._app(scope, receive, send)
 
-    def _halted(self, visitor: Visitor) -> str:
-        """Return the code of why a visitor cannot write now, "" if they can."""
+    def _halted(self, visitor: Visitor) -> tuple[str, str] | None:
+        """Return the sentence of why a visitor cannot write now; None if they can."""
+        code = self._why_halted(visitor)
+        return ("room", code) if code else None
+
+    def _why_halted(self, visitor: Visitor) -> str:
         seat = self._classroom.seat(visitor.seat)
         match visitor.kind:
-            case Who.WATCHER if seat is not None and not seat.record.pen:
+            case RoomRole.WATCHER if seat is not None and not seat.record.pen:
                 return "only looking"
-            case Who.LEARNER if seat is not None and seat.record.pen:
+            case RoomRole.LEARNER if seat is not None and seat.record.pen:
                 return "pen"
-            case Who.LEARNER if self._classroom.record.frozen:
+            case RoomRole.LEARNER if self._classroom.record.frozen:
                 return "frozen"
             case _:
                 return ""
@@ -147,7 +152,7 @@ class Roles:
 def _to_the_door(scope: Scope) -> Response:
     """Lead who was in a seat that was removed to where it is said."""
     if scope["path"].startswith("/api/"):
-        return JSONResponse({"detail": say("desk", "room.why.removed")}, 401)
+        return JSONResponse({"detail": say("classroom", "room.why.removed")}, 401)
     return RedirectResponse("/login", 303)
 
 

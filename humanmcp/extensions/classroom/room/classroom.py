@@ -22,7 +22,6 @@ from humanmcp.common.book_file import read_book_text
 from humanmcp.common.settings import make_private
 from humanmcp.desk.board import Following
 from humanmcp.desk.guard import is_near
-from humanmcp.desk.rights import Who
 from humanmcp.extensions.classroom.demo.lesson import (
     WEATHER,
     find_lesson,
@@ -35,6 +34,7 @@ from humanmcp.extensions.classroom.room.records import (
     DoorState,
     RoomDoor,
     RoomRecord,
+    RoomRole,
     SeatRecord,
     Visitor,
 )
@@ -158,7 +158,7 @@ class Classroom:
         database: str = "",
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Open the room in `folder`, or make one. `around` returns the context of a page.
+        """Open the room in `folder`, or make one. `around` returns what a page shows of it.
 
         With the address of a database, the inboxes of seats are in it.
         """
@@ -201,8 +201,8 @@ class Classroom:
         self.attendant.attend(self._broadcaster, background=True)
         self.attendant.attend(self.clock, background=True)
         self.attendant.attend(self.timed, background=True)
-        self.door.admit(Visitor(Who.TEACHER), self.record.teacher)
-        self.door.admit(Visitor(Who.GUEST), self.record.wall)
+        self.door.admit(Visitor(RoomRole.TEACHER), self.record.teacher)
+        self.door.admit(Visitor(RoomRole.GUEST), self.record.wall)
         self.keep()
 
     def run(self) -> None:
@@ -213,7 +213,7 @@ class Classroom:
         for record in self._kept():
             if record.removed:
                 self.removed[record.number] = record
-                self.door.admit(Visitor(Who.LEARNER, record.number), record.key)
+                self.door.admit(Visitor(RoomRole.LEARNER, record.number), record.key)
                 continue
             seat = self._take_in(record)
             if self._anew:
@@ -278,11 +278,11 @@ class Classroom:
     def seat_of(self, visitor: Visitor) -> RoomSeat | None:
         """Return the seat whose desk a visitor sees."""
         match visitor.kind:
-            case Who.TEACHER:
+            case RoomRole.TEACHER:
                 return self.teacher
-            case Who.GUEST:
+            case RoomRole.GUEST:
                 return self.wall
-            case Who.KNOCKER:
+            case RoomRole.KNOCKER:
                 return None
             case _:
                 return self.seat(visitor.seat)
@@ -296,7 +296,7 @@ class Classroom:
             joined = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             record = SeatRecord(number, name=name[:LONGEST_NAME], joined=joined)
             seat = self._take_in(record)
-        self.door.seen[Visitor(Who.LEARNER, number)] = seat.active_at = self.door.clock()
+        self.door.seen[Visitor(RoomRole.LEARNER, number)] = seat.active_at = self.door.clock()
         seat.taken_at = self.clock()
         seat.note()
         seat.practise()
@@ -320,7 +320,7 @@ class Classroom:
             with self._lock:
                 self._seats.pop(number, None)
                 self.removed[number] = seat.record
-                self.door.dismiss(Visitor(Who.WATCHER, number))
+                self.door.dismiss(Visitor(RoomRole.WATCHER, number))
                 for knock in [one for one, given in self.granted.items() if given == number]:
                     self.send_away(knock)
             seat.close()
@@ -331,7 +331,7 @@ class Classroom:
 
     def is_removed(self, visitor: Visitor) -> bool:
         """Return True for a learner whose seat was removed."""
-        return visitor.kind is Who.LEARNER and visitor.seat in self.removed
+        return visitor.kind is RoomRole.LEARNER and visitor.seat in self.removed
 
     def _restored(self, number: int) -> RoomSeat | None:
         record = self.removed.pop(number, None)
@@ -347,9 +347,9 @@ class Classroom:
         seat = self._make_seat(record, f"{record.number:03d}")
         self._following.add(seat.folder, seat.board)
         self._seats[record.number] = seat
-        self.door.admit(Visitor(Who.LEARNER, record.number), record.key)
+        self.door.admit(Visitor(RoomRole.LEARNER, record.number), record.key)
         # The teacher's own key leads to each seat, too: to look on.
-        self.door.admit(Visitor(Who.WATCHER, record.number), self.record.teacher)
+        self.door.admit(Visitor(RoomRole.WATCHER, record.number), self.record.teacher)
         return seat
 
     def _make_seat(self, record: SeatRecord, name: str) -> RoomSeat:
@@ -397,11 +397,11 @@ class Classroom:
     def key_of(self, visitor: Visitor) -> str:
         """Return the key of a visitor who is known."""
         match visitor.kind:
-            case Who.TEACHER | Who.WATCHER:
+            case RoomRole.TEACHER | RoomRole.WATCHER:
                 return self.record.teacher
-            case Who.GUEST:
+            case RoomRole.GUEST:
                 return self.record.wall
-            case Who.KNOCKER:
+            case RoomRole.KNOCKER:
                 return self.knocks[visitor.seat].key
             case _:
                 return self._seats[visitor.seat].record.key
@@ -427,7 +427,7 @@ class Classroom:
             number = max((*self.knocks, *self.granted), default=0) + 1
             knock = Knock(number, records.new_key(), name[:LONGEST_NAME], lost)
             self.knocks[number] = knock
-            self.door.admit(Visitor(Who.KNOCKER, number), knock.key)
+            self.door.admit(Visitor(RoomRole.KNOCKER, number), knock.key)
         self._broadcaster.tell()
         return knock
 
@@ -447,7 +447,7 @@ class Classroom:
         with self._lock:
             self.knocks.pop(number, None)
             self.granted.pop(number, None)
-            self.door.dismiss(Visitor(Who.KNOCKER, number))
+            self.door.dismiss(Visitor(RoomRole.KNOCKER, number))
         self._broadcaster.tell()
 
     # -- the lesson -----------------------------------------------------------------------------
@@ -561,7 +561,7 @@ class Classroom:
     def presence(self, seat: RoomSeat) -> str:
         """Return whether a learner is here, idle, or gone."""
         now = self.door.clock()
-        visitor = Visitor(Who.LEARNER, seat.record.number)
+        visitor = Visitor(RoomRole.LEARNER, seat.record.number)
         seen = self.door.seen.get(visitor, self.opened_at)
         if not seat.desk.live.streams and now - seen > GONE_AFTER:
             return "gone"
@@ -579,7 +579,7 @@ class Classroom:
 
     def is_unused(self, seat: RoomSeat) -> bool:
         """Return True if nothing was done in a seat, and nobody has been there for minutes."""
-        visitor = Visitor(Who.LEARNER, seat.record.number)
+        visitor = Visitor(RoomRole.LEARNER, seat.record.number)
         seen = max(self.door.seen.get(visitor, 0.0), seat.active_at, self.opened_at)
         is_left = not seat.desk.live.streams and self.door.clock() - seen > UNUSED_AFTER
         return is_left and not seat.has_done_anything

@@ -20,7 +20,7 @@ from humanmcp.desk.guard import Address, is_near
 from humanmcp.extensions.classroom.room import records
 from humanmcp.extensions.classroom.room.app import HostSeats, make_app
 from humanmcp.extensions.classroom.room.classroom import Classroom
-from humanmcp.extensions.classroom.room.pages import page_context
+from humanmcp.extensions.classroom.room.pages import around_of
 from humanmcp.http.listening import QuietServer, listen, outside_of, own_addresses, own_names
 from humanmcp.inbox.life_lock import LifeLock, is_held
 from humanmcp.locales import say
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         folder = _folder(settings, arguments.name)
         lock = _hold(folder)
         context.log_to(folder)
-        classroom = Classroom(folder, settings.lang, page_context, settings.inbox)
+        classroom = Classroom(folder, settings.lang, around_of, settings.inbox)
         listening, address, urls = _addresses(arguments, settings, classroom.record.port)
         classroom.record.port = address.port
         lesson = str(arguments.lesson)

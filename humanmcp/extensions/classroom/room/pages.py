@@ -18,10 +18,11 @@ from humanmcp.desk import rights
 from humanmcp.desk.context import page, page_router
 from humanmcp.desk.guard import cookie_of
 from humanmcp.desk.login import login_of, login_path_of, parts_of
+from humanmcp.desk.moments import Around, Place
 from humanmcp.desk.rendering import render
-from humanmcp.desk.rights import Who
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.settings.settings_page import mistake_page, shown_snippets
+from humanmcp.extensions.classroom.demo.beside import around_shown
 from humanmcp.extensions.classroom.room import results
 from humanmcp.extensions.classroom.room.classroom import (
     LONGEST_HINT,
@@ -31,7 +32,9 @@ from humanmcp.extensions.classroom.room.classroom import (
 )
 from humanmcp.extensions.classroom.room.practice import LessonStanding
 from humanmcp.extensions.classroom.room.records import (
+    SEATED,
     DoorState,
+    RoomRole,
     StepRecord,
     Visitor,
     fits,
@@ -41,25 +44,54 @@ from humanmcp.extensions.classroom.room.records import (
 )
 from humanmcp.extensions.classroom.room.seat import RoomSeat, mark_of, without_layout
 from humanmcp.inbox.contract import Life, StoreError, UnknownItemError
-from humanmcp.locales import spoken_language
+from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.json.visible import visible
 
 # -- what every page needs -----------------------------------------------------------------------
 
 
+def around_of(classroom: Classroom, seat: RoomSeat, request: Request) -> Around:
+    """Return what each page of a seat shows of the room."""
+    visitor, path = visitor_of(request), request.scope["path"]
+    is_teacher, is_learner = visitor.kind is RoomRole.TEACHER, visitor.kind is RoomRole.LEARNER
+    values = page_context(classroom, seat, request)
+    places = {
+        RoomRole.TEACHER: (Place("/room", say(SECTION, "room.title"), values["knocks"]),),
+        RoomRole.LEARNER: (Place("/own", say(SECTION, "room.own")),),
+    }
+    opened = say(SECTION, "room.opened", step=seat.record.opened) if seat.record.opened else ""
+    return Around(
+        title=say(SECTION, "room.around"),
+        kind=values["role"],
+        shown=around_shown(values, path),
+        home="/room" if is_teacher else "/",
+        places=places.get(visitor.kind, ()),
+        has_inbox=not is_teacher,
+        has_places=path != "/wall",
+        is_own=is_learner,
+        looks_on=values["looks_on"],
+        is_disabled=values["looks_on"] and path != "/own",
+        follows=path == "/wall",
+        invites=say(SECTION, "room.tap") if is_learner else "",
+        led=opened,
+        goes_on=say(SECTION, "room.opened.go"),
+        more=values,
+    )
+
+
 def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict[str, Any]:
     """Return the room's part of a template's context."""
     visitor = visitor_of(request)
     record = seat.record
-    watching = visitor.kind is Who.WATCHER
+    watching = visitor.kind is RoomRole.WATCHER
     looks_on = getattr(request.state, "looks_on", False)
     return {
         "role": str(visitor.kind.name).lower(),
         "number": record.number,
         "mark": seat.mark,
         "called": seat.mark.words() if record.number else "",
-        "name": classroom.name_of(seat) if visitor.kind is not Who.GUEST else "",
+        "name": classroom.name_of(seat) if visitor.kind is not RoomRole.GUEST else "",
         "hint": record.hint,
         "opened": record.opened,
         "told": record.told,
@@ -74,7 +106,7 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         "knocks": len(classroom.knocks) - len(classroom.granted),
         "looks_on": looks_on,
         "draft": _draft(seat) if looks_on else None,
-        "back": f"{login_path(Visitor(Who.TEACHER), classroom.record.teacher)}/room"
+        "back": f"{login_path(Visitor(RoomRole.TEACHER), classroom.record.teacher)}/room"
         if watching
         else "",
     }
@@ -89,7 +121,7 @@ def _end_of_count_down(classroom: Classroom) -> float:
 def visitor_of(request: Request) -> Visitor:
     """Return the visitor of a request; a stranger is a guest who sees nothing."""
     found = getattr(request.state, "visitor", None)
-    return found if isinstance(found, Visitor) else Visitor(Who.GUEST)
+    return found if isinstance(found, Visitor) else Visitor(RoomRole.GUEST)
 
 
 def _draft(seat: RoomSeat) -> dict[str, Any] | None:
@@ -117,9 +149,9 @@ def number_of(text: str) -> int:
 
 COOKIE_LIFE: Final = 30 * 24 * 3600
 _FIRST: Final = {
-    Who.TEACHER: "/room",
-    Who.GUEST: "/wall",
-    Who.KNOCKER: "/waiting",
+    RoomRole.TEACHER: "/room",
+    RoomRole.GUEST: "/wall",
+    RoomRole.KNOCKER: "/waiting",
 }
 """The first page of a role; the default is the inbox."""
 
@@ -151,31 +183,33 @@ def entered(classroom: Classroom, visitor: Visitor) -> Response:
 RIGHTS: Final = {
     **rights.read(rights.ALL, "/login"),
     "POST /login": rights.Entry(rights.ALL, writes=False),
-    **rights.read(Who.TEACHER, "/room", "/room/seat/{number}", "/room/mistake/{code}"),
-    **rights.read(Who.TEACHER, "/room/export.zip", "/room/seats.csv"),
-    **rights.read(Who.KNOCKER | rights.SEATS, "/waiting"),
-    **rights.read(rights.SEATS, "/own"),
+    **rights.read(RoomRole.TEACHER, "/room", "/room/seat/{number}", "/room/mistake/{code}"),
+    **rights.read(RoomRole.TEACHER, "/room/export.zip", "/room/seats.csv"),
+    **rights.read(RoomRole.KNOCKER | SEATED, "/waiting"),
+    **rights.read(SEATED, "/own"),
     **rights.acts(
         "/room",
         {
-            **rights.each(Who.TEACHER, "door", "let in", "let all in", "send away", "hint"),
-            **rights.each(Who.TEACHER, "lower", "wall", "names", "freeze", "step", "lesson"),
-            **rights.each(Who.TEACHER, "remove", "remove idle", "reset", "count down"),
-            **rights.each(Who.TEACHER, "add lesson"),
+            **rights.each(RoomRole.TEACHER, "door", "let in", "let all in", "send away", "hint"),
+            **rights.each(RoomRole.TEACHER, "lower", "wall", "names", "freeze", "step", "lesson"),
+            **rights.each(RoomRole.TEACHER, "remove", "remove idle", "reset", "count down"),
+            **rights.each(RoomRole.TEACHER, "add lesson"),
         },
         most=rights.TEXT,
     ),
     **rights.acts(
         "/own",
         {
-            **rights.each(Who.LEARNER, "raise", "hint read", "lesson", "begin"),
-            **rights.each(Who.LEARNER, "hand in", "take back"),
-            **rights.each(Who.LEARNER | Who.WATCHER, "lower"),
-            **rights.each(Who.WATCHER, "take", "give back"),
+            **rights.each(RoomRole.LEARNER, "raise", "hint read", "lesson", "begin"),
+            **rights.each(RoomRole.LEARNER, "hand in", "take back"),
+            **rights.each(RoomRole.LEARNER | RoomRole.WATCHER, "lower"),
+            **rights.each(RoomRole.WATCHER, "take", "give back"),
         },
         writes=False,
     ),
 }  # fmt: skip
+
+SECTION: Final = "classroom"
 
 router: Final = page_router()
 
@@ -424,7 +458,7 @@ def look_on(request: Request, number: int) -> Response:
     classroom = room_of(request)
     if classroom.seat(number) is None:
         raise UnknownItemError(str(number))
-    return entered(classroom, Visitor(Who.WATCHER, number))
+    return entered(classroom, Visitor(RoomRole.WATCHER, number))
 
 
 @router.get("/room/mistake/{code}")
@@ -436,7 +470,7 @@ def mistake(request: Request, code: str) -> HTMLResponse:
         "stopped": [_card(classroom, one) for one in classroom.seats if code in one.stopped_codes],
         "sent": [_card(classroom, one) for one in classroom.seats if code in one.sent_codes],
     }
-    return mistake_page(request, code, found)
+    return mistake_page(request, code, "classroom/room/mistake.html", seats=found)
 
 
 @router.get("/room/export.zip")
@@ -495,7 +529,7 @@ def come_in(request: Request, values: FormValues) -> Response:
     classroom = room_of(request)
     typed, name = values.get("code", ""), visible(" ".join(values.get("name", "").split()))
     known = classroom.door.holder(typed)
-    if known is not None and known.kind in {Who.TEACHER, Who.GUEST}:
+    if known is not None and known.kind in {RoomRole.TEACHER, RoomRole.GUEST}:
         return entered(classroom, known)
     if classroom.state is DoorState.LOCKED:
         return _door(request, 403)
@@ -507,10 +541,10 @@ def come_in(request: Request, values: FormValues) -> Response:
     lost = bool(values.get("lost"))
     if lost or classroom.state is DoorState.KNOCKING:
         knock = classroom.knock(name, lost=lost)
-        visitor = Visitor(Who.KNOCKER, knock.number) if knock else None
+        visitor = Visitor(RoomRole.KNOCKER, knock.number) if knock else None
     else:
         seat = classroom.join(name)
-        visitor = Visitor(Who.LEARNER, seat.record.number) if seat else None
+        visitor = Visitor(RoomRole.LEARNER, seat.record.number) if seat else None
     if visitor is None:
         return _door(request, 503, code=typed, name=name, why="full")
     return entered(classroom, visitor)
@@ -522,7 +556,7 @@ def waiting(request: Request) -> Response:
     classroom, visitor = room_of(request), visitor_of(request)
     seat = classroom.granted.get(visitor.seat)
     if seat is not None:
-        return entered(classroom, Visitor(Who.LEARNER, seat))
+        return entered(classroom, Visitor(RoomRole.LEARNER, seat))
     knock = classroom.knocks.get(visitor.seat)
     return page(request, "classroom/room/waiting.html", around=None, knock=knock, sessions=())
 
@@ -532,7 +566,7 @@ def own(request: Request) -> Response:
     """Show a learner the links of their seat."""
     classroom, visitor = room_of(request), visitor_of(request)
     seat = classroom.seat(visitor.seat)
-    if visitor.kind is not Who.LEARNER or seat is None:
+    if visitor.kind is not RoomRole.LEARNER or seat is None:
         return RedirectResponse("/", 303)
     return page(
         request,

@@ -203,13 +203,38 @@ JOINS: Final = 40
 _MOST_ADDRESSES: Final = 10_000
 
 
+class RoomRole(enum.Flag):
+    """Who asks in a room."""
+
+    TEACHER = enum.auto()
+    """At their own desk."""
+    WATCHER = enum.auto()
+    """The teacher, at a learner's seat."""
+    LEARNER = enum.auto()
+    GUEST = enum.auto()
+    """The projector."""
+    KNOCKER = enum.auto()
+    """Waits at the door."""
+
+    @property
+    def who(self) -> Who:
+        """What they are to the pages of a desk."""
+        if self & SEATED:
+            return Who.HOSTED
+        return Who.ONLOOKER if self is RoomRole.GUEST else Who.VISITOR
+
+
+SEATED: Final = RoomRole.TEACHER | RoomRole.WATCHER | RoomRole.LEARNER
+"""Who has a desk."""
+
+
 class Visitor(NamedTuple):
     """A visitor. `seat` is the number of a seat, or of a knock; 0 for none.
 
     `kind` is teacher, learner, watcher (the teacher at a learner's seat), guest or knocker.
     """
 
-    kind: Who
+    kind: RoomRole
     seat: int = 0
 
 
@@ -247,9 +272,9 @@ class RoomDoor(Door):
     def admit(self, visitor: Visitor, key: str) -> None:
         """Recognise a visitor by this key from now on."""
         self._visitors[digest(login(visitor, key))] = visitor
-        if visitor.kind is not Who.WATCHER:
+        if visitor.kind is not RoomRole.WATCHER:
             self._by_key[digest(key)] = visitor
-        if visitor.kind in {Who.TEACHER, Who.GUEST}:
+        if visitor.kind in {RoomRole.TEACHER, RoomRole.GUEST}:
             self._by_key[digest(typed_key(key))] = visitor
 
     def dismiss(self, visitor: Visitor) -> None:

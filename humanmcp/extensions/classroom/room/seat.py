@@ -25,7 +25,7 @@ from humanmcp.desk.book.saved_answers import Shelf
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.live import Live
 from humanmcp.desk.login import digest
-from humanmcp.desk.moments import Listener, Panel, Press
+from humanmcp.desk.moments import Around, Listener, Panel, Press
 from humanmcp.extensions.classroom.demo.beside import lesson_panel
 from humanmcp.extensions.classroom.demo.command import WEATHER_BOOK
 from humanmcp.extensions.classroom.demo.lesson import lesson_of, lesson_of_client
@@ -55,7 +55,6 @@ from humanmcp.server.waiting import ServeOptions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import Any
 
     from starlette.requests import Request
 
@@ -107,7 +106,7 @@ MISTAKE_AFTER: Final = 2.0
 
 
 class SeatParts(NamedTuple):
-    """What a seat needs of its room. `around` returns the context of a seat's pages.
+    """What a seat needs of its room. `around` returns what a seat's pages show of it.
 
     `lesson_steps` makes the lesson of a seat in a language, `lesson` returns its name.
 
@@ -122,7 +121,7 @@ class SeatParts(NamedTuple):
     lesson_steps: Callable[[SeatRecord, str], LessonSteps]
     lesson: Callable[[SeatRecord], str]
     changed: Callable[[RoomSeat], object]
-    around: Callable[[RoomSeat, Request], Mapping[str, Any]]
+    around: Callable[[RoomSeat, Request], Around]
     url: Callable[[SeatRecord], str]
     inbox: Callable[[Path], Inbox]
     board: Callable[[Inbox], Board] = Board
@@ -248,7 +247,7 @@ class RoomSeat:
         """Return the lesson of this seat, in a language."""
         return self._parts.lesson_steps(self.record, language)
 
-    def around(self, request: Request) -> Mapping[str, Any]:
+    def around(self, request: Request) -> Around:
         """Return what the pages of this seat show of their room."""
         return self._parts.around(self, request)
 
@@ -598,7 +597,7 @@ class SeatListener(Listener):
         del client
         return True
 
-    def around(self, request: Request) -> Mapping[str, Any]:
+    def around(self, request: Request) -> Around:
         return self._seat.around(request)
 
     def panel(self, inbox: Inbox, request: Request, facts: SessionFacts) -> Panel | None:
@@ -608,7 +607,7 @@ class SeatListener(Listener):
         own = made is None and facts.client != HOST
         if own and not (facts.client and steps.tries_clients):
             return None
-        around = self.around(request)
+        around = self.around(request).more
         return lesson_panel(inbox, request, facts, steps, own=own, around=around)
 
 

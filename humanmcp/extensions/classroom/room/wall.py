@@ -6,6 +6,7 @@ import json
 from typing import Any, Final
 
 from fastapi import Request
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from humanmcp.answering import mistakes, service
@@ -18,7 +19,7 @@ from humanmcp.desk.history.history_page import stage
 from humanmcp.desk.rendering import HIDDEN_NAMES, SPOKEN_WORDS, words_of
 from humanmcp.extensions.classroom.room.classroom import Classroom
 from humanmcp.extensions.classroom.room.pages import number_of, room_of
-from humanmcp.extensions.classroom.room.records import DoorState, spaced
+from humanmcp.extensions.classroom.room.records import SEATED, DoorState, RoomRole, spaced
 from humanmcp.extensions.classroom.room.seat import RoomSeat, SeatMark, without_layout
 from humanmcp.inbox.contract import Key, Life
 from humanmcp.locales import spoken_language
@@ -30,7 +31,7 @@ FEW_ROWS: Final = 11
 JUST_COME: Final = 3.0
 """Seconds for which the projector marks who has come."""
 
-RIGHTS: Final = rights.read(rights.Who.GUEST | rights.SEATS, "/wall")
+RIGHTS: Final = rights.read(RoomRole.GUEST | SEATED, "/wall")
 
 router: Final = page_router()
 
@@ -81,6 +82,7 @@ def _on_stage(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:
     if classroom.record.names_on_wall:
         words = f"{words} · {classroom.name_of(seat)}"
     found: dict[str, Any] = {"seat": {"mark": seat.mark, "words": words}}
+    found["whose"] = Markup('<span class="mark {}">{}</span>').format(seat.mark.colour, words)
     sessions = seat.board.sessions()
     living = [one for one in sessions if one.facts.life is Life.OPEN]
     chosen = next((one.facts.name for one in (*living, *sessions)), "")

@@ -15,13 +15,13 @@ from urllib.parse import urlencode
 import pytest
 
 from humanmcp.desk.login import Door
-from humanmcp.desk.rights import Who
 from humanmcp.extensions.classroom.room import records
 from humanmcp.extensions.classroom.room.classroom import MOST_SEATS
 from humanmcp.extensions.classroom.room.records import (
     JOINS,
     RateLimit,
     RoomDoor,
+    RoomRole,
     Visitor,
     fits,
     login,
@@ -389,13 +389,13 @@ def test_a_code_is_eight_letters_that_cannot_be_mistaken() -> None:
 def test_neither_half_of_a_visit_follows_from_the_other() -> None:
     """A login path is in every address that is shown, a cookie goes to servers of other ports."""
     door = RoomDoor()
-    me = Visitor(Who.LEARNER, 1)
+    me = Visitor(RoomRole.LEARNER, 1)
     door.admit(me, "key")
     path, _, cookie = login(me, "key").partition(".")
     assert door.who(f"{path}.{cookie}") == me
     assert door.who(f"{path}.{path}") is None
     assert door.who(f"{cookie}.{cookie}") is None
-    assert login(Visitor(Who.WATCHER, 1), "key") != login(me, "key")
+    assert login(Visitor(RoomRole.WATCHER, 1), "key") != login(me, "key")
     assert isinstance(door, Door)
 
 

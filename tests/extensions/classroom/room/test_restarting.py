@@ -20,7 +20,7 @@ from humanmcp.desk.guard import Address
 from humanmcp.extensions.classroom.demo.lesson import find_lesson
 from humanmcp.extensions.classroom.room import records
 from humanmcp.extensions.classroom.room.classroom import Classroom
-from humanmcp.extensions.classroom.room.pages import page_context
+from humanmcp.extensions.classroom.room.pages import around_of
 from humanmcp.extensions.classroom.room.practice import StepOutcome
 from humanmcp.extensions.classroom.room.records import SeatRecord, StepRecord
 from humanmcp.inbox.contract import Life
@@ -192,7 +192,7 @@ def test_the_mistakes_of_a_draft_and_the_clock_of_a_step_go_on(tmp_path: Path) -
     with Rooming(home):
         page = teacher.get("/room").text
         assert re.findall(r"now in 1, stopped 0, sent 0", page) == now
-    classroom = Classroom(home / "rooms" / "class", "en", page_context)
+    classroom = Classroom(home / "rooms" / "class", "en", around_of)
     classroom.open(Address(1), "http://127.0.0.1:1")
     classroom.run()
     standing, before = classroom.seats[0].standing, classroom.seats[0].record.steps["weather"]["2"]

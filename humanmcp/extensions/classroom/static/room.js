@@ -1,8 +1,8 @@
 // The teacher's page: it follows what happens, and takes a lesson's file that is chosen or dropped on it.
 
-import "./present.js";
-import { rememberCards } from "./choices.js";
-import { first } from "./dom.js";
+import "../present.js";
+import { rememberCards } from "../choices.js";
+import { first } from "../dom.js";
 
 rememberCards();
 const form = first("#lesson-file", document, HTMLFormElement);
