@@ -251,7 +251,8 @@ def around(seat: RoomSeat, request: Request, address: str) -> Around:
     later = names[names.index(now) + 1 :][:1] if now in names else []
     values = {
         **dict.fromkeys(("called", "hint", "told", "own_lesson", "hand", "handed_in"), ""),
-        **dict.fromkeys(("pen", "frozen", "looks_on", "knocks", "draft", "opened", "ends"), 0),
+        **dict.fromkeys(("pen", "pair", "frozen", "looks_on"), 0),
+        **dict.fromkeys(("knocks", "draft", "opened", "ends"), 0),
         "role": "learner",
         "lesson": now,
         "next_lesson": next(((one, title_of(one)) for one in later), None),

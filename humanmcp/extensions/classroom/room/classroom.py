@@ -30,8 +30,11 @@ from humanmcp.extensions.classroom.demo.lesson import (
 )
 from humanmcp.extensions.classroom.room import records
 from humanmcp.extensions.classroom.room.clock import RoomClock
+from humanmcp.extensions.classroom.room.pairs import QUESTIONS, ModelSide, Pair, PairTalk
+from humanmcp.extensions.classroom.room.practice import PracticeSession
 from humanmcp.extensions.classroom.room.records import (
     DoorState,
+    PairRecord,
     RoomDoor,
     RoomRecord,
     RoomRole,
@@ -42,8 +45,11 @@ from humanmcp.extensions.classroom.room.seat import RoomSeat, SeatParts, mark_of
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import keeping, write_private
 from humanmcp.inbox.attendant import Attendant
-from humanmcp.locales import language_of, spoken_language
+from humanmcp.locales import language_of, say, spoken_language
 from humanmcp.locales.stop import stopped
+from humanmcp.protocol.answer_book.decide import Mode
+from humanmcp.protocol.conversation.transcript import Frame
+from humanmcp.server.memory_connection import MemoryConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -52,6 +58,7 @@ if TYPE_CHECKING:
     from humanmcp.desk.guard import Address
     from humanmcp.extensions.classroom.demo.steps import LessonSteps
     from humanmcp.inbox.contract import Inbox
+    from humanmcp.server.session import ServedSession
 
 EVERY: Final = 0.3
 """Seconds between two broadcasts: thirty people type at once."""
@@ -178,6 +185,8 @@ class Classroom:
         self.granted: dict[int, int] = {}
         """Which seat a knock was given."""
         self._seats: dict[int, RoomSeat] = {}
+        self._pairs: dict[int, Pair] = {}
+        """The host of each pair, by the number of the model's seat."""
         self.removed: dict[int, SeatRecord] = {}
         """The seats that the teacher has taken away, which their people can be given back."""
         seats = make_private(folder / SEATS)
@@ -220,6 +229,8 @@ class Classroom:
                 seat.take_lesson("", told="lesson")
             else:
                 seat.go_on()
+        for pair in self.record.pairs:
+            self._begin_pair(pair)
 
     def end_streams(self) -> None:
         """End what browsers listen to. Callable from any thread."""
@@ -320,6 +331,7 @@ class Classroom:
             with self._lock:
                 self._seats.pop(number, None)
                 self.removed[number] = seat.record
+                self.part([seat])
                 self.door.dismiss(Visitor(RoomRole.WATCHER, number))
                 for knock in [one for one, given in self.granted.items() if given == number]:
                     self.send_away(knock)
@@ -449,6 +461,96 @@ class Classroom:
             self.granted.pop(number, None)
             self.door.dismiss(Visitor(RoomRole.KNOCKER, number))
         self._broadcaster.tell()
+
+    # -- pairs ----------------------------------------------------------------------------------
+
+    def pair_of(self, seat: RoomSeat) -> PairRecord | None:
+        """Return the pair in which a seat is."""
+        number = seat.record.number
+        return next((one for one in self.record.pairs if number in {one.model, one.server}), None)
+
+    def turn_of(self, pair: PairRecord) -> str:
+        """Return whose turn it is in a pair: "model", "server", or "over"."""
+        host = self._pairs.get(pair.model)
+        return host.turn if host else "over"
+
+    @property
+    def alone(self) -> list[RoomSeat]:
+        """The seats without a pair whose people are here."""
+        return [
+            one for one in self.seats if self.pair_of(one) is None and self.presence(one) != "gone"
+        ]
+
+    def pair(self, model: RoomSeat, server: RoomSeat) -> None:
+        """Join two seats. Pairs in which they were end."""
+        if model is server:
+            return
+        with self._lock:
+            self.part([model, server])
+            pair = PairRecord(model.record.number, server.record.number)
+            self.record.pairs.append(pair)
+            self._begin_pair(pair)
+        for one in (model, server):
+            one.note(told="")
+
+    def pair_all(self) -> None:
+        """Join those without a pair, two by two. The last of an odd number stays alone."""
+        alone = self.alone
+        for model, server in zip(alone[::2], alone[1::2], strict=False):
+            self.pair(model, server)
+
+    def swap_pairs(self) -> None:
+        """Begin each pair again, with the roles exchanged."""
+        for one in tuple(self.record.pairs):
+            self.pair(self._seats[one.server], self._seats[one.model])
+
+    def part(self, seats: Iterable[RoomSeat]) -> None:
+        """End the pairs of these seats. What is open there ends, and stays in the history."""
+        with self._lock:
+            for pair in {id(one): one for one in map(self.pair_of, seats) if one}.values():
+                self.record.pairs.remove(pair)
+                self.keep()
+                if host := self._pairs.pop(pair.model, None):
+                    host.part()
+                for number in (pair.model, pair.server):
+                    if (seat := self.seat(number)) is not None:
+                        seat.note(told="parted")
+
+    def _begin_pair(self, pair: PairRecord) -> None:
+        """Attend to a pair: a new one, or where the process before has left it."""
+        model, server = self.seat(pair.model), self.seat(pair.server)
+        if model is None or server is None:
+            return
+        connection, talk = MemoryConnection(), PairTalk(self._questions())
+        parts, frames = server.maker(Mode.BY_HAND), list[Frame]()
+        if pair.server_session:
+            facts = server.inbox.facts(pair.server_session)
+            frames += server.inbox.frames(pair.server_session)
+            make: Callable[[], ServedSession] = partial(
+                parts.session, connection, server.inbox, facts=facts
+            )
+        else:
+            session = parts.session(connection, server.inbox)
+            pair.server_session = session.journal.name
+            make = lambda: session  # noqa: E731 - one of two
+        self.keep()
+
+        def noted(name: str) -> None:
+            pair.model_session = name
+            self.keep()
+
+        side = partial(ModelSide, model.inbox, pair.model_session)
+        host = Pair(talk, connection, side, noted, language_of(self.language))
+        host.go_on(frames)
+        self._pairs[pair.model] = host
+        self.attendant.attend(PracticeSession(make))
+        self.attendant.attend(host)
+
+    def _questions(self) -> list[str]:
+        """Return what the user of a pair asks."""
+        language = language_of(self.language)
+        codes = (f"pair.question {at}" for at in range(1, QUESTIONS + 1))
+        return [say("classroom", code, language) for code in codes]
 
     # -- the lesson -----------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import Request
@@ -100,6 +100,7 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         "hand": record.hand,
         "handed_in": seat.handed_in,
         "pen": record.pen,
+        "pair": _pair(classroom, seat),
         "frozen": classroom.record.frozen,
         "shell": "",
         "ends": _end_of_count_down(classroom),
@@ -110,6 +111,25 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         if watching
         else "",
     }
+
+
+class ShownPair(NamedTuple):
+    """What a seat is in its pair, its partner's mark, and whether it is its turn, or over."""
+
+    role: str
+    partner: str
+    turn: str
+
+
+def _pair(classroom: Classroom, seat: RoomSeat) -> ShownPair | None:
+    pair = classroom.pair_of(seat)
+    if pair is None:
+        return None
+    is_model = pair.model == seat.record.number
+    role = "model" if is_model else "server"
+    turn = classroom.turn_of(pair)
+    partner = mark_of(pair.server if is_model else pair.model).words()
+    return ShownPair(role, partner, turn if turn == "over" else "own" if turn == role else "other")
 
 
 def _end_of_count_down(classroom: Classroom) -> float:
@@ -193,7 +213,7 @@ RIGHTS: Final = {
             **rights.each(RoomRole.TEACHER, "door", "let in", "let all in", "send away", "hint"),
             **rights.each(RoomRole.TEACHER, "lower", "wall", "names", "freeze", "step", "lesson"),
             **rights.each(RoomRole.TEACHER, "remove", "remove idle", "reset", "count down"),
-            **rights.each(RoomRole.TEACHER, "add lesson"),
+            **rights.each(RoomRole.TEACHER, "add lesson", "pair", "pair all", "swap", "part"),
         },
         most=rights.TEXT,
     ),
@@ -254,6 +274,8 @@ def _overview(
             for one in classroom.lessons()
         ],
         removed=[*classroom.removed.values()],
+        paired=len(classroom.record.pairs),
+        alone=[classroom.name_of(one) for one in classroom.alone],
         knocks=[
             (one, _lost_seat(classroom, one))
             for one in (*classroom.knocks.values(),)
@@ -306,6 +328,7 @@ def _card(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:
         "hand": clock.since_1970(seat.record.hand),
         "handed_in": seat.handed_in,
         "pen": seat.record.pen,
+        "pair": _pair(classroom, seat),
         "hint": seat.record.hint,
         "presence": classroom.presence(seat),
         "codes": sorted(seat.codes),
@@ -389,7 +412,9 @@ def _add_lesson(request: Request, values: dict[str, str]) -> Response:
     return RedirectResponse(f"/room?{urlencode({'added': name})}", 303)
 
 
-def ended_by(classroom: Classroom, values: dict[str, str]) -> list[RoomSeat]:
+def ended_by(  # noqa: PLR0911 - one line a button
+    classroom: Classroom, values: dict[str, str]
+) -> list[RoomSeat]:
     """Return the seats in which an act ends what their people are at, if they are at work."""
     seat = classroom.seat(number_of(values.get("seat", "")))
     match values.get("act", ""):
@@ -399,6 +424,10 @@ def ended_by(classroom: Classroom, values: dict[str, str]) -> list[RoomSeat]:
             return classroom.seats
         case "reset" if not values.get("seat"):
             return classroom.seats
+        case "swap" | "part":
+            return [one for one in classroom.seats if classroom.pair_of(one)]
+        case "pair" if seat is not None and classroom.pair_of(seat):
+            return [seat]
         case "reset" | "remove" if seat is not None:
             return [seat]
         case _:
@@ -447,6 +476,16 @@ def _act(classroom: Classroom, values: dict[str, str]) -> None:  # noqa: C901, P
         case "reset":
             for one in meant:
                 one.practise(told="reset")
+        case "pair all":
+            classroom.pair_all()
+        case "swap":
+            classroom.swap_pairs()
+        case "part":
+            classroom.part(meant)
+        case "pair" if seat is not None:
+            server = classroom.seat(number_of(values.get("server", "")))
+            if server is not None:
+                classroom.pair(seat, server)
         case "count down":
             minutes = min(number_of(values.get("minutes", "")), LONGEST_COUNT_DOWN)
             classroom.note(ends=classroom.clock() + minutes * 60 if minutes else 0.0)

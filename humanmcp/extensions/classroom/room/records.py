@@ -92,6 +92,21 @@ class RoomRecord:
     frozen: bool = False
     ends: float = 0.0
     last_seat: int = 0
+    pairs: list[PairRecord] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Take pairs as they were read from a file, too."""
+        self.pairs = [_pair(one) for one in self.pairs]
+
+
+@dataclass(slots=True)
+class PairRecord:
+    """Two seats that are joined, by their numbers, and the session of each; "" for none yet."""
+
+    model: int
+    server: int
+    model_session: str = ""
+    server_session: str = ""
 
 
 @dataclass(slots=True)
@@ -158,11 +173,15 @@ class SeatRecord:
         }
 
 
+def _pair(kept: PairRecord | dict[str, Any]) -> PairRecord:
+    return kept if isinstance(kept, PairRecord) else _known(PairRecord, kept)
+
+
 def _step(kept: StepRecord | dict[str, Any]) -> StepRecord:
     return kept if isinstance(kept, StepRecord) else _known(StepRecord, kept)
 
 
-Record = TypeVar("Record", RoomRecord, SeatRecord, StepRecord)
+Record = TypeVar("Record", RoomRecord, SeatRecord, StepRecord, PairRecord)
 
 
 def _known(kind: type[Record], found: dict[str, Any]) -> Record:

@@ -31,6 +31,7 @@ from humanmcp.extensions.classroom.demo.command import WEATHER_BOOK
 from humanmcp.extensions.classroom.demo.lesson import lesson_of, lesson_of_client
 from humanmcp.extensions.classroom.demo.steps import GIVEN_BY, HOST
 from humanmcp.extensions.classroom.room import records
+from humanmcp.extensions.classroom.room.pairs import PAIR_HOST
 from humanmcp.extensions.classroom.room.practice import (
     BY_TEACHER,
     LessonStanding,
@@ -95,6 +96,8 @@ def mark_of(number: int) -> SeatMark:
 
 
 BOOK: Final = "book.toml"
+OURS: Final = frozenset({"", HOST, PAIR_HOST})
+"""The clients of a seat that its person has not brought, and those without a name."""
 _LESSON: Final = 1200
 """Lines of a session of one's own client from which its lesson is read, with the notes of HTTP."""
 _LAYOUT: Final = frozenset({"J51"})
@@ -201,7 +204,7 @@ class RoomSeat:
         with self._lock:
             steps = [one for lesson in self.record.steps.values() for one in lesson.values()]
         tried = any(one.tries for one in steps)
-        clients = {one.facts.client for one in self.board.sessions()} - {"", HOST}
+        clients = {one.facts.client for one in self.board.sessions()} - OURS
         typed = any(self._is_written(row.key) for row in self.board.waiting())
         return bool(tried or self.record.hand or clients or typed)
 
@@ -228,7 +231,7 @@ class RoomSeat:
 
     def _own_standing(self) -> LessonStanding | None:
         lesson_steps = self._lesson_steps
-        found = (one.facts for one in self.board.sessions() if one.facts.client not in {"", HOST})
+        found = (one.facts for one in self.board.sessions() if one.facts.client not in OURS)
         facts = next(found, None) if lesson_steps.tries_clients else None
         if facts is None:
             return None
@@ -605,7 +608,7 @@ class SeatListener(Listener):
         made = None if facts.client == HOST else lesson_of_client(facts.client, self._seat.folder)
         steps = (made or self._seat.lesson_steps)(spoken_language())
         own = made is None and facts.client != HOST
-        if own and not (facts.client and steps.tries_clients):
+        if own and not (facts.client not in OURS and steps.tries_clients):
             return None
         around = self.around(request).more
         return lesson_panel(inbox, request, facts, steps, own=own, around=around)

@@ -28,7 +28,8 @@ def test_each_button_that_a_page_about_a_class_names_is_there(language: str, pag
     """As it is called there, in each language."""
     file = HOW_TO / (f"{page}.md" if language == "en" else f"{page}.{language}.md")
     called = set(re.findall(r"\*\*(.+?)\*\*", file.read_text(encoding="utf-8")))
-    sentences = sentences_of("desk", language).values()
+    catalogs = (sentences_of(one, language) for one in ("desk", "classroom"))
+    sentences = [sentence for catalog in catalogs for sentence in catalog.values()]
     missing = {one for one in called if not any(map(begins(one).match, sentences))}
     assert missing <= OTHER
     assert len(called - OTHER) > (2 if page == "class-in-90-minutes" else 10)
