@@ -21,4 +21,10 @@ REGISTRY_NAME: Final = f"io.github.{OWNER}/{NAME}"
 
 def page_of(code: str) -> str:
     """Return the address of the page about a mistake; "" while nothing is published."""
-    return "" if OWNER == UNCHOSEN else f"{SITE}reference/mistakes/{code}.html"
+    return manual(f"reference/mistakes/{code}")
+
+
+def manual(page: str, language: str = "en") -> str:
+    """Return the address of a page of the manual; "" while nothing is published."""
+    folder = "" if language == "en" else f"{language}/"
+    return "" if OWNER == UNCHOSEN else f"{SITE}{folder}{page}.html"

@@ -43,6 +43,7 @@ from humanmcp.extensions.classroom.room.records import (
     spaced,
 )
 from humanmcp.extensions.classroom.room.seat import RoomSeat, mark_of, without_layout
+from humanmcp.extensions.classroom.room.take_home import as_file, take_home
 from humanmcp.inbox.contract import Life, StoreError, UnknownItemError
 from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
@@ -206,7 +207,7 @@ RIGHTS: Final = {
     **rights.read(RoomRole.TEACHER, "/room", "/room/seat/{number}", "/room/mistake/{code}"),
     **rights.read(RoomRole.TEACHER, "/room/export.zip", "/room/seats.csv"),
     **rights.read(RoomRole.KNOCKER | SEATED, "/waiting"),
-    **rights.read(SEATED, "/own"),
+    **rights.read(SEATED, "/own", "/own/home", "/own/home.html"),
     **rights.acts(
         "/room",
         {
@@ -615,6 +616,27 @@ def own(request: Request) -> Response:
         hosts=shown_snippets(request),
         standing=seat.standing,
     )
+
+
+@router.get("/own/home")
+def home(request: Request) -> Response:
+    """Show what the person of a seat takes home."""
+    classroom = room_of(request)
+    seat = classroom.seat(visitor_of(request).seat)
+    if seat is None:
+        return RedirectResponse("/", 303)
+    return page(request, "classroom/room/home.html", home=take_home(classroom, seat))
+
+
+@router.get("/own/home.html")
+def home_file(request: Request) -> Response:
+    """Return the same as a file that needs no other."""
+    classroom = room_of(request)
+    seat = classroom.seat(visitor_of(request).seat)
+    if seat is None:
+        return RedirectResponse("/", 303)
+    attached = {"Content-Disposition": 'attachment; filename="humanmcp.html"'}
+    return HTMLResponse(as_file(classroom, seat), headers=attached)
 
 
 @router.post("/own")

@@ -28,7 +28,7 @@ from humanmcp.common.timestamps import now as stamp
 from humanmcp.extensions.classroom.demo.good_host import Answered, Failed, GoodHost, WasAsked
 from humanmcp.extensions.classroom.demo.steps import INITIALIZE, initialized, tells_of_tools
 from humanmcp.inbox.attendant import PollSchedule
-from humanmcp.inbox.contract import Answer, Draft, Item, Role, SessionFacts, StoreError
+from humanmcp.inbox.contract import Answer, Draft, Item, Role, SessionFacts, StoreError, Waiting
 from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.outcomes import Refused, Sent
@@ -243,6 +243,7 @@ class ModelSide:
             protocol_version=exchange.version,
             arrived=stamp(),
             draft=Draft(draft, by="humanmcp", at=stamp()),
+            waiting=Waiting(source="unknown"),  # a host of a room waits as long as people need
         )
 
     def take(self) -> None:

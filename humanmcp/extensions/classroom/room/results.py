@@ -14,6 +14,7 @@ from humanmcp.export.readable import defused, write_html
 from humanmcp.export.recording import ExportOptions, Recording
 from humanmcp.extensions.classroom.room.practice import StepOutcome
 from humanmcp.extensions.classroom.room.records import StepRecord
+from humanmcp.extensions.classroom.room.take_home import as_file
 from humanmcp.locales import say, who
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json.visible import visible
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
     from humanmcp.extensions.classroom.room.seat import RoomSeat
     from humanmcp.inbox.contract import SessionFacts
 
+HOME: Final = "take-home"
 _UNSAFE: Final = re.compile(r"[^\w-]+")
 
 
 def packed(classroom: Classroom) -> bytes:
-    """Return an archive with a page for each lesson of each seat, and the table."""
+    """Return an archive with the lessons of each seat, what it takes home, and the table."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("seats.csv", table(classroom).encode("utf-8-sig"))
@@ -38,6 +40,7 @@ def packed(classroom: Classroom) -> bytes:
             for title, text in _pages(seat):
                 name = _UNSAFE.sub("-", f"{classroom.name_of(seat)}-{title}").strip("-")
                 archive.writestr(f"{seat.record.number:03d}-{name}.html", text)
+            archive.writestr(f"{seat.record.number:03d}-{HOME}.html", as_file(classroom, seat))
     return made.getvalue()
 
 
