@@ -232,6 +232,8 @@ class FolderInbox:
             self._own[session] = owned
             reader = self._polls[session] = ReplyReader(folder, own=True)
             waiting = folder.numbers(ExchangeState.PENDING)
+            for number in waiting:
+                folder.undo_close(number)
         for number in waiting:
             reader.add(number, None)
         return owned.facts, waiting

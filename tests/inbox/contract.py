@@ -302,6 +302,27 @@ class InboxContract:
                 return
         raise AssertionError
 
+    def test_what_a_killed_process_did_not_close_can_be_sent_again(self, store: Store) -> None:
+        """Killed between two steps: where the next process refuses the reply, it is free."""
+        for step in range(1, MORE_STEPS_THAN_ANY):
+            server, desk = store.view(), store.view()
+            key = Key(server.begin_session(SessionFacts("", AT)), 1)
+            server.deliver(item_of(key.session))
+            _send_taken(server, desk, key)
+            with store.killed(step, server) as countdown:
+                server.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
+            store.kill(server)
+            after = store.view()
+            after.resume(key.session)
+            if desk.item(key).state is ExchangeState.PENDING:
+                after.take_replies(key.session)
+                after.refuse(key, [PROBLEM])
+                assert desk.item(key).answer is None, f"killed before step {step}"
+                desk.send(key, Reply("second"))
+            if not countdown.happened:
+                return
+        raise AssertionError
+
     # -- 1: what was delivered can be read, and survives --------------------------------------
 
     def test_a_delivered_exchange_is_seen_by_every_desk_at_once(
