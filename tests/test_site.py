@@ -7,10 +7,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from docs import make_site
 from humanmcp.common import published
 from humanmcp.protocol.diagnostics.kinds import KINDS
+from tests.browser.chromium import launch_options
 
 pytestmark = pytest.mark.xdist_group("site")
 
@@ -147,3 +149,14 @@ def test_models_find_every_page_of_the_manual(site: Path) -> None:
     whole = (site / "llms-full.txt").read_text(encoding="utf-8")
     assert "# Your first answer" in whole
     assert "# Glossary" in whole
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("folder", ["how-to", "ja/how-to"])
+def test_the_cheat_sheet_is_one_page_of_a4(site: Path, folder: str) -> None:
+    """It is handed out on paper: no menu, and nothing on a second page."""
+    with sync_playwright() as playwright:
+        page = playwright.chromium.launch(**launch_options()).new_page()
+        page.goto((site / folder / "class-cheat-sheet.html").as_uri())
+        printed = page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
