@@ -29,7 +29,7 @@ def test_it_names_the_next_commands_and_makes_no_folder(tmp_path: Path) -> None:
     """On a computer on which nothing was done yet, in both languages."""
     shown = said(tmp_path / "home")
     assert all(command in shown for command in COMMANDS.values())
-    assert ("\n\n  humanmcp demo  " in shown) == ("demo" in commands())
+    assert ("Next:\n  humanmcp demo  " in shown) == ("demo" in commands())
     assert "Connected" not in shown
     assert "ホストをつなぐ" in said(tmp_path / "home", "ja")
     assert not (tmp_path / "home").exists()
