@@ -90,7 +90,10 @@ def test_the_next_page_says_what_became_of_the_prompt(
         place = f"/m/{opened.item.key.session}/{opened.item.key.number}"
         sent = desk.submit(place, **values, shown=shown, seen="all")
         page = html.unescape(desk.page(sent.headers["location"]))
-        aside = page.partition('class="sent"')[2].partition("</aside>")[0]
+        style, _, aside = (
+            page.partition('<aside class="')[2].partition("</aside>")[0].partition('"')
+        )
+        assert style == ("sent denied" if values["act"] == "deny" else "sent")
         assert said in aside
         assert COMMAND["command"] in aside
         hook.communicate(timeout=PATIENCE)
