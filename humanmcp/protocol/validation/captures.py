@@ -177,8 +177,9 @@ def read_capture(text: str) -> tuple[CapturedLine, ...]:
     for layer in FILE_LAYERS:
         is_all = layer.is_hidden or not (capture.torn or capture.entries)
         doubtful = text if is_all else capture.torn_lines()
-        if doubtful and layer.mark.search(doubtful):
-            undone = _Capture(layer.undone(capture.text), capture.written)
+        found = doubtful and layer.mark.search(doubtful)
+        if found and (plain := layer.undone(capture.text)) != capture.text:
+            undone = _Capture(plain, capture.written)
             capture = max(capture, undone, key=lambda one: len(one.entries))
     return capture.lines()
 
