@@ -45,6 +45,7 @@ from humanmcp.extensions.classroom.room.seat import RoomSeat, SeatParts, mark_of
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import keeping, write_private
 from humanmcp.inbox.attendant import Attendant
+from humanmcp.inbox.contract import UnknownItemError
 from humanmcp.locales import language_of, say, spoken_language
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.answer_book.decide import Mode
@@ -229,8 +230,11 @@ class Classroom:
                 seat.take_lesson("", told="lesson")
             else:
                 seat.go_on()
-        for pair in self.record.pairs:
-            self._begin_pair(pair)
+        for pair in tuple(self.record.pairs):
+            if self.seat(pair.model) and self.seat(pair.server):
+                self._begin_pair(pair)
+            else:
+                self.record.pairs.remove(pair)
 
     def end_streams(self) -> None:
         """End what browsers listen to. Callable from any thread."""
@@ -523,8 +527,13 @@ class Classroom:
             return
         connection, talk = MemoryConnection(), PairTalk(self._questions())
         parts, frames = server.maker(Mode.BY_HAND), list[Frame]()
-        if pair.server_session:
-            facts = server.inbox.facts(pair.server_session)
+        try:
+            facts = server.inbox.facts(pair.server_session) if pair.server_session else None
+            if pair.model_session:
+                model.inbox.facts(pair.model_session)
+        except UnknownItemError:  # somebody deleted it: the pair begins again
+            facts, pair.model_session = None, ""
+        if facts is not None:
             frames += server.inbox.frames(pair.server_session)
             make: Callable[[], ServedSession] = partial(
                 parts.session, connection, server.inbox, facts=facts

@@ -427,8 +427,9 @@ def ended_by(  # noqa: PLR0911 - one line a button
             return classroom.seats
         case "swap" | "part":
             return [one for one in classroom.seats if classroom.pair_of(one)]
-        case "pair" if seat is not None and classroom.pair_of(seat):
-            return [seat]
+        case "pair":
+            both = (seat, classroom.seat(number_of(values.get("server", ""))))
+            return [one for one in both if one is not None and classroom.pair_of(one)]
         case "reset" | "remove" if seat is not None:
             return [seat]
         case _:

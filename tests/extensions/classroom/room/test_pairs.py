@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -288,3 +289,23 @@ def test_roles_are_swapped(room: Rooming) -> None:
     answered(model, "initialize", HELLO)
     answered(model, "tools/list", {"tools": TOOLS})
     assert asked(server, ASK)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_pair_whose_session_was_deleted_begins_again(tmp_path: Path, number: int) -> None:
+    """The room opens, and the pair talks."""
+    with Rooming(tmp_path / "home") as room:
+        people = paired(room, "Ann", "Ben")
+        for who, method, result in STEPS[:2]:
+            answered(people[who], method, result)
+        row = asked(people[0], ASK)
+        seat = room.folder / "seats" / f"{number:03d}" / "sessions"
+        if number == 2:
+            listed = people[1].get("/api/sessions").json["sessions"]
+            row = {"session": next(one["name"] for one in listed if one["client"] == PAIR_HOST)}
+        room.kill()
+    shutil.rmtree(seat / row["session"])
+    with Rooming(tmp_path / "home"):
+        for who, method, result in STEPS:
+            answered(people[who], method, result)
+        until(lambda: "The conversation is over." in people[0].get("/").text, "the end")
