@@ -393,7 +393,7 @@ def test_who_has_finished_takes_the_next_lesson_and_the_table_has_both(tmp_path:
         assert found == [["first-answer", "2", "2", "2"], ["picked-tool", "3", "1", "1"]]
         with zipfile.ZipFile(io.BytesIO(teacher.get("/room/export.zip").body)) as archive:
             names = ["seats.csv", "001-Ann-first-answer.html", "001-Ann-picked-tool.html"]
-            assert archive.namelist() == names
+            assert archive.namelist() == [*names, "001-take-home.html"]
             assert "ping" in archive.read(names[1]).decode()
             assert "tools/list" in archive.read(names[2]).decode()
         assert "Back to the class lesson" not in learner.get("/").text
@@ -607,7 +607,7 @@ def test_a_learner_hands_in_and_the_zip_has_the_final_text_of_each_step(tmp_path
         (row,) = rows_of(teacher)
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", row["handed in (UTC)"])
         with zipfile.ZipFile(io.BytesIO(teacher.get("/room/export.zip").body)) as archive:
-            _, page = archive.namelist()
+            _, page, _ = archive.namelist()
             shown = html.unescape(archive.read(page).decode())
         final = shown.partition("<h2>Final text</h2>")[2]
         assert "<h3>1 initialize, you, on the page</h3>" in final
