@@ -28,6 +28,7 @@ from humanmcp.extensions.agents.hook_entries import (
 )
 from humanmcp.locales import say
 from humanmcp.protocol.json.visible import one_line
+from humanmcp.protocol.validation.redaction import without_secrets
 from humanmcp.setup import doctor
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, with_more_tries
 from humanmcp.setup.hosts import BY_NAME, Format, Host, as_ours, command_for
@@ -154,8 +155,11 @@ def _check_hook(
         yield _finding(
             doctor.problem, "hook off", **about, file=off.path, member=off.member, value=off.value
         )
-    elif not _is_harmless(as_ours(words)):
-        yield _finding(doctor.warning, "hook other", **about, command=facts.command)
+    elif not _is_harmless(as_ours(words), _HOOK_FLAGS | {"--inbox"}):
+        command = without_secrets(facts.command)
+        yield _finding(doctor.warning, "hook other", **about, command=command)
+    elif not _is_harmless(as_ours(words), _HOOK_FLAGS):
+        yield _finding(doctor.ok, "hook reaches", **about)
     elif why := _cannot_start(as_ours(words)):
         yield _finding(doctor.problem, "hook silent", **about, why=why)
     elif facts.matcher:
@@ -168,11 +172,11 @@ def _check_hook(
         yield from doctor.check_home_of(words)
 
 
-def _is_harmless(words: Sequence[str]) -> bool:
-    """Return True for a hook of this installation that only looks into an inbox folder."""
+def _is_harmless(words: Sequence[str], allowed: frozenset[str]) -> bool:
+    """Return True for a hook of this installation with no other flags than these."""
     flags = {word.partition("=")[0] for word in words if word.startswith("--")}
     is_redirected = any(word and not word.strip("<>|&") for word in words)
-    return bool(words) and flags <= _HOOK_FLAGS and not is_redirected
+    return bool(words) and flags <= allowed and not is_redirected
 
 
 def _cannot_start(words: Sequence[str]) -> str:
