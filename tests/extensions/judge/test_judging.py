@@ -280,7 +280,7 @@ def test_a_client_that_does_not_end_is_ended_with_all_that_it_started(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(running, "MOST_MEMORY", 200_000_000)
     greedy = Client((sys.executable, "-c", program, "{server...}"), seconds=1.0)
-    if program is GROWING:
+    if program is not STUBBORN:
         greedy = replace(greedy, seconds=60.0)
     run = run_client(greedy, misbehaviour(name), threading.Event())
     assert run.ended_for == reason
