@@ -125,7 +125,7 @@ def is_held(path: Path) -> bool | None:
         os.close(descriptor)
 
 
-TURN_WITHIN: Final = 2.0
+TURN_WITHIN: Final = 5.0
 """Seconds to wait for one's turn: another process may have been suspended in its own."""
 
 
