@@ -7,7 +7,7 @@ from humanmcp.extensions import Extension
 _HERE: Final = "humanmcp.extensions.agents"
 
 EXTENSION: Final = Extension(
-    commands={"first": {"hook": f"{_HERE}.command"}},
+    commands={"answering": {"hook": f"{_HERE}.command"}},
     setups=(f"{_HERE}.host_prompts:PROMPTS",),
     pages=(f"{_HERE}.test_prompt",),
     desks=(f"{_HERE}.test_prompt:ApprovalsHere",),

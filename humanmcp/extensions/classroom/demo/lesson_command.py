@@ -86,7 +86,8 @@ def _list() -> int:
     for name in (name for one in extensions.installed() for name in one.brings.lessons):
         if brought := extensions.brought("lessons", name):
             every[name] = brought.title
+    width = max(map(len, every))
     for name, title in every.items():
-        to_stdout(f"{name:<16} ", title)
+        to_stdout(f"{name:<{width}}  ", title)
     to_stdout(say(SECTION, "how"))
     return 0
