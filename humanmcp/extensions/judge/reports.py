@@ -33,7 +33,7 @@ pre { overflow-x: auto; font-size: .8rem; margin: .5rem 0; }
 summary { cursor: pointer; }
 .well, .told { color: var(--good); }
 .believed, .silent, .hung, .died { color: var(--bad); font-weight: 600; }
-small { opacity: .75; }
+small { color: var(--soft); font-weight: normal; }
 """
 
 
