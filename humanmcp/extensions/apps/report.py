@@ -39,6 +39,8 @@ _HEIGHT: Final = 333
 _NEAR: Final = 4
 """Pixels by which a border may change that."""
 _SHOWN: Final = 300
+_MOST: Final = 100
+"""The most messages of a report that are judged; the page of the probe stops earlier."""
 _INPUT: Final = "ui/notifications/tool-input"
 _RESULT: Final = "ui/notifications/tool-result"
 
@@ -153,7 +155,7 @@ class _Page:
         self.name = next(reversed(seen.pages), "")
         report = seen.pages.get(self.name, {})
         self.frame = object_at(report, "frame")
-        self.messages = objects_at(report, "messages")
+        self.messages = objects_at(report, "messages")[:_MOST]
         self.is_over = _number(self.frame.get("resized")) is not None
         """It has waited for what is to come."""
 
@@ -176,8 +178,12 @@ class _Page:
 
 
 def _number(value: object) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if is_number else None  # type: ignore[return-value]  # as was just looked at
+    """Return a number as a float; None for what is none, or is larger than any."""
+    try:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return float(value) if is_number else None  # type: ignore[arg-type]  # as was just looked at
+    except OverflowError:
+        return None
 
 
 def verdicts(seen: Seen) -> list[Verdict]:

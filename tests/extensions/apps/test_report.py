@@ -1,6 +1,7 @@
 """What a host did with the page of the probe: one word for each sentence, over reports."""
 
 import json
+import time
 from typing import Any, Final
 
 import pytest
@@ -261,7 +262,11 @@ def test_a_client_declares_in_each_request_of_2026_07_28() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [None, 7, "x", [], {}, [[]], [7], {"message": 7}, True, 1e400, "\ud800"]
+    "value",
+    [
+        *(None, 7, "x", [], {}, [[]], [7], {"message": 7}, True, 1e400, "\ud800"),
+        pytest.param(10**400, id="more than a float can be"),
+    ],
 )
 def test_whatever_a_page_reports_is_judged_and_never_raises(value: Any) -> None:  # noqa: ANN401 - anything
     messages = [{"at": value, "message": value}, {"answered": "ui/initialize", "message": value}]
@@ -272,6 +277,15 @@ def test_whatever_a_page_reports_is_judged_and_never_raises(value: Any) -> None:
         for page in ("p", value):
             for listed in (messages, value, [value]):
                 assert set(words((*BEGIN, report(listed, frame, page)))) == set(musts())
+
+
+def test_a_report_of_very_many_messages_is_judged_by_its_first() -> None:
+    """No time that grows with their square: the page of the probe stops at forty."""
+    inputs = [changed(INPUT, at=number + 700) for number in range(10_000)]
+    seen = seen_in((*BEGIN, report([SHAKEN, OUTCOME, *inputs], FRAME)))
+    began = time.process_time()
+    assert ("input", "came twice") in {(one.name, one.word.value) for one in verdicts(seen)}
+    assert time.process_time() - began < 0.5
 
 
 def test_every_sentence_has_its_word() -> None:
