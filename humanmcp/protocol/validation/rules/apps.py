@@ -125,7 +125,7 @@ def domains_of_a_page(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 _DOMAINS: Final = ("connectDomains", "resourceDomains", "frameDomains", "baseUriDomains")
 _NAME: Final = r"(?:\*\.)?[A-Za-z0-9][A-Za-z0-9.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\]"
-_HOST: Final = rf"(?:{_NAME})(?::\d{{1,5}})?"
+_HOST: Final = rf"(?:{_NAME})(?::(?:\d{{1,5}}|\*))?"
 _ORIGIN: Final = re.compile(rf"(?:https?|wss?)://{_HOST}/?")
 _WITHIN: Final = re.compile(rf"\s*((?:https?|wss?)://)?({_HOST})(?:[/?#][^\s;,]*)?\s*")
 
@@ -202,7 +202,9 @@ def text_beside_the_page(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     "Tools MUST return meaningful content array even when UI is available"
     """
     content, tool = answer.value.get("content"), answer.exchange.tool
-    if not isinstance(content, list) or not page_of(answer.negotiated.known_tools.get(tool)):
+    declared = answer.negotiated.known_tools.get(tool)
+    seen = array_at(declared, "_meta", "ui", "visibility") or _SEERS
+    if not isinstance(content, list) or not page_of(declared) or "model" not in seen:
         return
     if all(follow(one, "type") == "text" and not text_at(one, "text").strip() for one in content):
         yield kinds.page_without_text(answer.at("content"), tool=shown(tool))

@@ -120,6 +120,7 @@ def test_a_page_is_one_document(members: dict[str, str], found: list[str]) -> No
     [
         (["https://a.example", "wss://a.example:8443", "https://*.a.example"], "", None),
         (["http://localhost:3000", "https://[::1]:3000", "https://a.example/"], "", None),
+        (["http://localhost:*"], "", None),  # a policy may name every port
         ([], "", None),
         ("https://a.example", "", ["https://a.example"]),
         (5, "", None),
@@ -244,6 +245,9 @@ def test_a_client_that_shows_no_pages_is_named_once(
         ([{"type": "text", "text": ""}, {"type": "text", "text": "a"}], TOOL["_meta"], []),
         ([{"type": "image", "data": "AAAA", "mimeType": "image/png"}], TOOL["_meta"], []),
         ([], {}, []),
+        ([], {"ui": {"resourceUri": URI, "visibility": ["app"]}}, []),  # no model reads it
+        ([], {"ui": {"resourceUri": URI, "visibility": ["app", "model"]}}, ["M147"]),
+        ([], {"ui": {"resourceUri": URI, "visibility": 5}}, ["M147"]),
     ],
 )
 def test_a_tool_with_a_page_has_something_for_the_model(
