@@ -83,7 +83,6 @@ def test_the_template_of_a_page_shows_the_result_of_the_last_call(sitting: Sitti
         "< ui/notifications/tool-result",
         "> ui/notifications/size-changed",
     ]
-    page.screenshot(path="/tmp/apps_w/p.png", full_page=True)
 
 
 WRONG: Final[dict[str, list[str]]] = {
@@ -143,10 +142,14 @@ def test_the_host_does_wrong_what_was_chosen(sitting: Sitting, fault: str) -> No
 
 MISTAKES: Final = {
     '"hello"': "This is not JSON-RPC 2.0",
+    "null": "This is not JSON-RPC 2.0",
+    "[]": "This is not JSON-RPC 2.0",
+    '{ id: 9, method: "tools/call", params: { name: "a" } }': "This is not JSON-RPC 2.0",
     '{ id: 9, method: "ping" }': "This is not JSON-RPC 2.0",
     '{ jsonrpc: "2.0", id: 9, method: "ui/close" }': "MCP Apps does not define this method",
     '{ jsonrpc: "2.0", id: 9, method: "constructor" }': "MCP Apps does not define this method",
     '{ jsonrpc: "2.0", method: "tools/call", params: { name: "a" } }': "This is a request",
+    '{ jsonrpc: "2.0", id: null, method: "ping" }': "This is a request",
     '{ jsonrpc: "2.0", id: 9, method: "tools/call", params: {} }': "params.name must be there",
     '{ jsonrpc: "2.0", id: 9, method: "ui/notifications/initialized" }': "must not have an id",
     '{ jsonrpc: "2.0", id: 9, method: "ui/open-link", params: { url: "https://a.example" } }': (
@@ -163,6 +166,9 @@ def test_each_message_of_a_page_is_checked(sitting: Sitting, message: str) -> No
     page = previewed(sitting)
     shown(page, scripted(f'parent.postMessage({message}, "*")'))
     expect(page.locator(".app-messages .problem")).to_contain_text(MISTAKES[message])
+    if MISTAKES[message] in ("This is not JSON-RPC 2.0", "This is a request"):
+        assert len(messages(page)) == 1  # no response
+        assert page.locator(".app-messages textarea").count() == 0
 
 
 def test_a_person_answers_what_the_page_calls(sitting: Sitting) -> None:
@@ -241,6 +247,23 @@ ENDS: Final = {
     ),
     "for ever": ('setInterval(() => parent.postMessage(1, "*"), 0)', "more than 200 messages"),
     "long": ('parent.postMessage("x".repeat(3_000_000), "*")', "longer than 100000"),
+    "one array a million times": (
+        'let a = ["x"]; for (let i = 0; i < 20; i += 1) a = [a, a]; parent.postMessage(a, "*")',
+        "longer than 100000",
+    ),
+    "one text in many objects": (
+        'parent.postMessage(Array(9000).fill(new String("x".repeat(1e6))), "*")',
+        "is not JSON",
+    ),
+    "gaps": ('parent.postMessage(Array(2 ** 25), "*")', "longer than 100000"),
+    "a buffer": ('parent.postMessage(new Uint8Array(1e6), "*")', "is not JSON"),
+    "frames in it": (
+        """const one = document.createElement("iframe");
+        const posts = "setInterval(() => top.postMessage(1, '*'), 0)";
+        one.srcdoc = `<script>for (let i = 0; i < 9; i += 1) ${posts}</scr` + "ipt>";
+        document.body.append(one)""",
+        "more than 200 messages",
+    ),
     "circle": ('const a = {}; a.a = a; parent.postMessage(a, "*")', "is not JSON"),
     "big": ('parent.postMessage(5n, "*")', "is not JSON"),
     "again": ("location.reload()", "went to another address"),

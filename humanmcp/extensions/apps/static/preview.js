@@ -41,6 +41,7 @@ class AppPreview extends HTMLElement {
   teardown = "teardown";
   timer = 0;
   count = 0;
+  strangers = 0; // messages of other windows
   isReady = false;
   isBegun = false; // the page has sent ui/initialize,
   isOpen = false; // and then that it is initialized
@@ -57,7 +58,7 @@ class AppPreview extends HTMLElement {
     this.piece("show").addEventListener("click", () => this.show(), { signal });
     this.piece("fault").addEventListener("change", () => { if (this.frame) this.show(); }, { signal });
     this.piece("remove").addEventListener("click", () => this.tearDown(), { signal });
-    addEventListener("message", (event) => this.receive(event), { signal });
+    for (const kind of /** @type {const} */ (["message", "messageerror"])) addEventListener(kind, (event) => this.receive(event), { signal });
     // What is typed shows at once, but only where somebody asked for the page already.
     this.composer?.addEventListener("draft", (event) => {
       this.written = /** @type {CustomEvent<string>} */ (event).detail;
@@ -121,7 +122,7 @@ class AppPreview extends HTMLElement {
     [this.page, this.given] = [page, given];
     this.piece("messages").replaceChildren();
     this.piece("told").hidden = true;
-    Object.assign(this, { count: 0, isReady: false, isBegun: false, isOpen: false, isLeaving: false });
+    Object.assign(this, { count: 0, strangers: 0, isReady: false, isBegun: false, isOpen: false, isLeaving: false });
     const frame = document.createElement("iframe");
     frame.title = this.say("frame");
     frame.setAttribute("sandbox", "allow-scripts");
@@ -158,8 +159,13 @@ class AppPreview extends HTMLElement {
   // -- What the page says
 
   /** @param {MessageEvent} event */
-  receive({ source, data }) {
-    if (!this.frame || source !== this.frame.contentWindow) return; // who says it is known by this alone
+  receive({ type, source, data }) {
+    if (!this.frame || source === window) return;
+    if (source !== this.frame.contentWindow) { // who says it is known by this alone; a frame in the page may flood as well
+      this.strangers += 1;
+      if (this.strangers > MOST) this.end("many");
+      return;
+    }
     if (data === "ready") {
       if (this.isReady) return this.end("went");
       this.isReady = true;
@@ -168,24 +174,22 @@ class AppPreview extends HTMLElement {
     }
     this.count += 1;
     if (this.count > MOST) return this.end("many");
-    const text = written(data);
-    if (text === null || text.length > LONGEST) return this.end(text === null ? "unreadable" : "long");
-    const problem = this.problemOf(data);
-    const row = this.list("page", data, text, problem);
-    if (problem?.startsWith("problem shape")) return;
-    this.answer(data, row);
+    const text = type === "message" ? written(data) : null; // an error: what cannot be cloned here
+    if (!text) return this.end(text === null ? "unreadable" : "long");
+    const row = this.list("page", data, text, this.problemOf(data));
+    if (isMessage(data)) this.answer(data, row);
   }
 
   /** What is wrong with a message of the page, as a sentence; null for nothing. @param {Message} data */
   problemOf(data) {
-    if (!isObject(data) || data.jsonrpc !== "2.0") return this.say("problem shape");
+    if (!isMessage(data)) return this.say("problem shape");
     const { method, id } = data;
     if (method === undefined) {
       return this.isLeaving && id === this.teardown ? null : this.say("problem response");
     }
     const known = typeof method === "string" && Object.hasOwn(FROM_PAGE, method) ? FROM_PAGE[method] : null;
     if (!known) return this.say("problem unknown");
-    if (known.request !== (typeof id === "string" || typeof id === "number")) return this.say(known.request ? "problem no id" : "problem id");
+    if (known.request !== isId(id)) return this.say(known.request ? "problem no id" : "problem id");
     for (const [path, type] of Object.entries(known.needs ?? {})) {
       const value = path.split(".").reduce((/** @type {any} */ at, step) => at?.[step], data.params);
       if (typeof value !== type || value === null) return this.say("problem params", { name: path, type });
@@ -197,6 +201,7 @@ class AppPreview extends HTMLElement {
 
   /** Answer as a host does, and as wrongly as was chosen. @param {Message} data @param {HTMLElement} row */
   answer({ method, id, params }, row) {
+    if (!isId(id) && FROM_PAGE[method]?.request) return; // nobody waits for a response
     switch (method) {
       case "ui/initialize":
         this.isBegun = true;
@@ -223,7 +228,7 @@ class AppPreview extends HTMLElement {
         if (this.isLeaving && id === this.teardown) this.end("removed");
         return;
     }
-    if (id !== undefined) this.refuse(id, -32601, "Method not found");
+    if (isId(id)) this.refuse(id, -32601, "Method not found");
   }
 
   handshake() {
@@ -280,7 +285,7 @@ class AppPreview extends HTMLElement {
   send(message) {
     const whole = { jsonrpc: "2.0", ...message };
     this.frame?.contentWindow?.postMessage(whole, "*");
-    this.list("host", whole, written(whole) ?? "");
+    this.list("host", whole, JSON.stringify(whole));
   }
 
   /** A tool is answered by the person alone. @param {unknown} id @param {HTMLElement} row */
@@ -336,6 +341,16 @@ function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** @param {unknown} value @returns {value is Message} */
+function isMessage(value) {
+  return isObject(value) && value.jsonrpc === "2.0";
+}
+
+/** @param {unknown} value */
+function isId(value) {
+  return typeof value === "string" || typeof value === "number";
+}
+
 /** @param {string} text @returns {any} */
 function read(text) {
   try {
@@ -345,12 +360,19 @@ function read(text) {
   }
 }
 
-/** A value that came as a clone, as JSON; null for what is none. @param {unknown} value */
+/** A value that came as a clone, as JSON: "" for one that is too long, null for what is none. @param {unknown} value */
 function written(value) {
+  let left = LONGEST; // a small clone may be larger than the memory as JSON: one array in it many times, or one with gaps
   try {
-    return JSON.stringify(value) ?? "undefined";
+    const text = JSON.stringify(value, (key, one) => {
+      left -= key.length + (typeof one === "string" ? one.length : 1);
+      const isPlain = typeof one !== "object" || one === null || Array.isArray(one) || Object.getPrototypeOf(one) === Object.prototype;
+      if (left < 0 || !isPlain) throw new TypeError();
+      return one;
+    }) ?? "undefined";
+    return text.length > LONGEST ? "" : text;
   } catch {
-    return null; // a circle, a BigInt, or deeper than the stack
+    return left < 0 ? "" : null; // a buffer or a map, a circle, a BigInt, or deeper than the stack
   }
 }
 
