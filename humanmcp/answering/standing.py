@@ -164,7 +164,17 @@ def _answered(item: Item) -> Standing:
         return Standing.FETCHED if answer.fetched else Standing.UNFETCHED
     if item.purpose is Purpose.HELD and answer.line == item.line:
         return Standing.RELEASED
-    return Standing.DELIBERATE if answer.deliberate else Standing.ANSWERED
+    if answer.deliberate:
+        return Standing.DELIBERATE
+    return _CALLED.get(answer.action, Standing.ANSWERED)
+
+
+_CALLED: Final = {
+    "allow": Standing.ALLOW_UNTOLD,
+    "change": Standing.ALLOW_UNTOLD,
+    "deny": Standing.DENIED,
+}
+"""What is so of a permission prompt that came as a call of a tool, and was answered."""
 
 
 PERMITS: Final = frozenset({"allow", "change", "answer"})

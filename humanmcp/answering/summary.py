@@ -445,12 +445,12 @@ def answered_by(item: Item, here: str = "") -> str:
 
 def told_of(item: Item, standing: Standing, by: str) -> str:
     """Say what is so of an exchange; `by` is who answered (`answered_by`)."""
-    answer, prompt = item.answer, item.purpose is Purpose.PROMPT
+    answer, action = item.answer, "" if item.answer is None else item.answer.action
     because = standing is Standing.CANCELLED and item.reason
     return say(
         "standing",
         f"{standing} because" if because else standing,
-        what=say("wants", f"decided {answer.action}") if answer is not None and prompt else "",
+        what=say("wants", f"decided {action}") if action else "",
         by=by,
         at="" if answer is None else answer.fetched,
         reason=one_line(item.reason, 200),

@@ -413,7 +413,8 @@ class Answer(NamedTuple):
     """When the client came for the answer to a parked call, or when what became of a decision was
     seen (`became`); "" as long as it has not."""
     action: str = ""
-    """What was decided about a prompt (`DecisionRecord.action`); "" for any other answer."""
+    """What was decided about a permission prompt (`DecisionRecord.action`), also about one that
+    came as a call of a tool; "" for any other answer."""
     became: str = ""
     """What was seen of a decision: "ran", the tool ran; "ended", the turn ended without it."""
 

@@ -399,11 +399,13 @@ class ExchangeHandler:
             self._by.popitem(last=False)
         note = PARKED if parked else DELIBERATE if sent.deliberate else ""
         key = self.journal.key(exchange.number)
-        self.journal.write_answer(key, sent, author, self.session.negotiated, line, note=note)
+        negotiated = self.session.negotiated
+        action = self.journal.write_answer(key, sent, author, negotiated, line, note=note)
         for one in self.capabilities:
             one.over(exchange, None if parked else timers, "")
         if timers is not None and not parked:
             answer = Answer(sent.own, by, self.journal.clock.stamp(), sent.deliberate)
+            answer = answer._replace(action=action)
             self.journal.close_answered(
                 exchange.number,
                 exchange.state,

@@ -15,7 +15,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, NotHeldError, Order, Reply
 from humanmcp.inbox.inbox_session import InboxSession, Stamps
-from humanmcp.protocol.conversation.approvals import action_of
+from humanmcp.protocol.conversation.approvals import DECIDES, action_of
 from humanmcp.protocol.conversation.decisions import DecisionRecord
 from humanmcp.protocol.conversation.exchange import kind_of_tool
 from humanmcp.protocol.conversation.stages import ExchangeState
@@ -25,6 +25,8 @@ from humanmcp.protocol.conversation.transcript import (
     ON_PURPOSE,
     Direction,
 )
+from humanmcp.protocol.json.jsonrpc import object_in
+from humanmcp.protocol.json.tree import text_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -145,8 +147,10 @@ class Journal(InboxSession):
         line: str | bytes | None = None,
         *,
         note: str = "",
-    ) -> None:
+    ) -> str:
         """Record and send an answer that passed, with the record of the decision.
+
+        Returns what it decided about a permission prompt, "" for any other answer.
 
         `author` is the reply of a person, or who answered instead of one. `line` goes out where the
         recorded answer was a malformed line. An answer without one goes out later: with its batch,
@@ -160,6 +164,8 @@ class Journal(InboxSession):
             self.write(said, number, by=by, note=note, decision=decision, receipt=number)
         elif decision:
             self._note_decision(decision, by)
+        action = text_at(object_in(decision), "action") if decision else ""
+        return action if action in DECIDES else ""
 
     def _note_decision(self, decision: str, by: str) -> None:
         try:

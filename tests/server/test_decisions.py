@@ -10,8 +10,10 @@ import pytest
 
 from humanmcp.answering import approvals, service
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
+from humanmcp.answering.standing import standing_of
+from humanmcp.answering.summary import reason_of, told_of
 from humanmcp.cli import main
-from humanmcp.inbox.contract import Item, Order, Reply
+from humanmcp.inbox.contract import Item, Life, Order, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.decisions import verify_decisions
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -168,6 +170,38 @@ def test_no_answer_of_a_person_is_written_without_a_record(tmp_path: Path, way: 
     assert record["exchange"] == item.key.number
     answers = [one for one in inbox.frames(item.key.session) if one.by in PEOPLE]
     assert [one for one in answers if not one.decision] == []
+
+
+@pytest.mark.parametrize(
+    ("decided", "anyway", "told"),
+    [
+        ({"behavior": "allow"}, False, "Allow sent by you; this agent does not tell"),
+        (
+            {"behavior": "allow", "updatedInput": {"command": "pwd"}},
+            False,
+            "Allow with a change sent by you",
+        ),
+        ({"behavior": "deny", "message": "not here"}, False, "denied by you"),
+        ({"behavior": "maybe"}, False, "answered by you"),
+        (None, True, "although the check found errors"),
+    ],
+)
+def test_what_was_decided_about_a_call_is_told_as_about_a_prompt(
+    tmp_path: Path, decided: dict[str, Any] | None, told: str, *, anyway: bool
+) -> None:
+    """In the words of a prompt, with its reason; what has errors may not be understood."""
+    inbox = FolderInbox(tmp_path / "home")
+    content = {"type": "text", "text": json.dumps(decided)} if decided else 7
+    result = json.dumps({"content": [content]})
+    with _host(tmp_path) as host:
+        host.send(LS)
+        key = _waiting(inbox).key
+        opened = open_exchange_of(inbox, key)
+        service.send(opened, Reply(result, TextForm.RESULT, anyway, "desk"), within=PATIENCE)
+        host.hear()
+        item = until(lambda: one if not (one := inbox.item(key)).waits else None, "its end")
+    assert told in told_of(item, standing_of(item, Life.OPEN), "you")
+    assert reason_of(item) == (decided or {}).get("message", "")
 
 
 RESULT: Final = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}\n'

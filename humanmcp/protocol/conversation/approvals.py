@@ -263,6 +263,9 @@ def words_in(result: object) -> str:
 
 # -- what was decided ----------------------------------------------------------------------------
 
+DECIDES: Final = frozenset({"allow", "change", "deny"})
+"""What a response to a permission prompt can decide."""
+
 _STATUS: Final = {"answered": "answer", "declined": "decline", "no_answer": "no answer"}
 
 
