@@ -9,6 +9,7 @@ the calls of the page.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.reactions import WATCHED
@@ -38,14 +39,18 @@ _SCRIPT: Final = "js."
 
 
 def below(request: Request, opened: OpenExchange) -> str:
-    """Return the preview for an exchange about a page of a tool; nothing on a phone.
+    """Return the preview for an exchange about a page of a tool.
+
+    Nothing on a phone, nor where Python runs in the browser: no server sends the policy of a frame.
 
     Of an answer that was sent, or that a tap holds, the page is a stranger's: nothing is shown
     before a click.
     """
     item = opened.item
+    if device_of(request) or sys.platform == "emscripten":
+        return ""
     uri = text_at(opened.params or _asked(opened), "uri")
-    if item.method != "resources/read" or not uri.startswith(APP_SCHEME) or device_of(request):
+    if item.method != "resources/read" or not uri.startswith(APP_SCHEME):
         return ""
     name, tool = next(
         ((n, one) for n, one in opened.negotiated.known_tools.items() if page_of(one) == uri),

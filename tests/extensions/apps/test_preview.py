@@ -53,19 +53,30 @@ def test_the_page_is_told_of_the_last_call(frames: list[Frame], found: object) -
 
 
 @pytest.mark.parametrize(
-    ("method", "uri", "device", "shown"),
+    ("method", "uri", "device", "platform", "shown"),
     [
-        ("resources/read", URI, "", 1),
-        ("resources/read", URI, "Phone", 0),
-        ("resources/read", "file:///a", "", 0),
-        ("tools/call", URI, "", 0),
+        ("resources/read", URI, "", "linux", 1),
+        ("resources/read", URI, "Phone", "linux", 0),
+        ("resources/read", URI, "", "emscripten", 0),
+        ("resources/read", "file:///a", "", "linux", 0),
+        ("tools/call", URI, "", "linux", 0),
     ],
 )
 @pytest.mark.parametrize("answer", ["", "sent"])
-def test_the_preview_is_beside_the_page_of_a_tool_and_never_on_a_phone(
-    method: str, uri: str, device: str, shown: int, answer: str
+def test_the_preview_is_beside_the_page_of_a_tool_and_never_on_a_phone(  # noqa: PLR0917 - a table
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    uri: str,
+    device: str,
+    platform: str,
+    shown: int,
+    answer: str,
 ) -> None:
-    """It holds no page itself: what was sent is a stranger's text, in a block of data."""
+    """It holds no page itself: what was sent is a stranger's text, in a block of data.
+
+    Nor is it there without a server.
+    """
+    monkeypatch.setattr("sys.platform", platform)
     sent = Answer("<script>alert(1)</script>", "desk", AT) if answer else None
     state = ExchangeState.ANSWERED if answer else ExchangeState.PENDING
     item = Item(Key("s", 1), "", method, "1", "2025-11-25", AT, state=state, answer=sent)
