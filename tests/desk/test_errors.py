@@ -72,7 +72,7 @@ def test_a_disk_that_keeps_nothing_is_told_to_scripts_and_pages(desk: Desking, h
 def test_every_refusal_of_the_guard_has_its_sentence() -> None:
     """The sentences and the refusals are the same set, in each language."""
     refusals = {one.code for one in vars(guard).values() if isinstance(one, Refusal)}
-    refusals |= {*routing.WHY_NOT.values(), "heavy", "open.desk", "open.room"}
+    refusals |= {*routing.WHY_NOT.values(), "heavy", "open.desk"}
     for language in LANGUAGES:
         assert set(sentences_of("refusal", language)) == refusals
 

@@ -46,6 +46,14 @@ NOT_KEPT: Final = {
     ("classroom/room/room.html", "minutes"): "a number of minutes",
     ("classroom/room/room.html", "hint"): "a sentence of at most 400 characters",
     (
+        "apps/preview.html",
+        '<textarea class="json" data-part="arguments" spellcheck="false">',
+    ): "an example that the page of a tool gets; nothing is sent",
+    (
+        "apps/preview.html",
+        '<textarea class="json" data-part="result" spellcheck="false">',
+    ): "likewise",
+    (
         "inbox/message.html",
         "text",
     ): "a page without scripts; the composer replaces it",
