@@ -33,14 +33,21 @@ from humanmcp.inbox.contract import Key, Reply, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.support.waiting import until
 
 PLACES: Final = (Place("http://127.0.0.1:8080"), Place("http://localhost:8080", "/as"))
 URI: Final = "http://127.0.0.1:3999/cb"
 VERIFIER: Final = "v" * 50
 EVIL: Final = "HTTP/1.1 302 Found\nlocation: https://evil.example/?code={code}"
+SYNCS: Final = ("atomic.fdatasync", "transcript_writer.fdatasync", "atomic.os.fsync")
 places: Final = st.sampled_from(PLACES)
 mostly: Final = st.sampled_from([True, True, True, False])
+
+
+@pytest.fixture(autouse=True)
+def _disk_that_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here processes are killed, and a killed one has written what it wrote: no power fails."""
+    for name in SYNCS:
+        monkeypatch.setattr(f"humanmcp.inbox.{name}", lambda _: None)
 
 
 @dataclass(eq=False)
@@ -118,6 +125,12 @@ class Promise(RuleBasedStateMachine):
             self.session.step(time.monotonic())
         return found
 
+    def look(self) -> None:
+        """Let the session look at the desks, as if the time for it had come."""
+        due = self.session.step(time.monotonic())
+        assert due is not None
+        self.session.step(due)
+
     @initialize(target=clients)
     def first_client(self) -> tuple[Place, str]:
         """Somebody is there."""
@@ -178,13 +191,10 @@ class Promise(RuleBasedStateMachine):
         with suppress(TakenError):
             self.inbox.send(key, reply)
 
-        def taken() -> bool:
-            self.session.step(time.monotonic())
-            now = self.inbox.item(key)
-            is_sent = now.state is not ExchangeState.PENDING or asked.is_decided
-            return is_sent or now.reply is None or self.out(asked) is not None
-
-        until(taken, "the reply is taken")
+        self.look()
+        now = self.inbox.item(key)
+        is_sent = now.state is not ExchangeState.PENDING or asked.is_decided
+        assert is_sent or now.reply is None or self.out(asked) is not None
         if not asked.is_decided and how in ("allow", "deny", "state-wrong"):
             asked.is_decided, asked.is_allowed, asked.at = True, how != "deny", self.clock
 
@@ -323,4 +333,4 @@ Promise.TestCase.settings = settings(
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
-TestPromise = pytest.mark.timeout(900)(Promise.TestCase)  # it waits for the disk at each step
+TestPromise = Promise.TestCase
