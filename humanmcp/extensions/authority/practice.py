@@ -9,8 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack, suppress
-from functools import partial
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -21,7 +20,7 @@ from humanmcp.extensions.authority.answers import SECTION, Place
 from humanmcp.extensions.authority.grants import challenge_of, new_secret
 from humanmcp.extensions.authority.lesson import MOST_LINES, TITLE, lesson_of, words
 from humanmcp.extensions.authority.orders import ORDER
-from humanmcp.extensions.authority.steps import Step
+from humanmcp.extensions.authority.steps import Step, WebResponse
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Order, Reply
 from humanmcp.locales import say, spoken_language
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
     from humanmcp.common.settings import Settings
     from humanmcp.extensions.authority.lesson import LessonStep
-    from humanmcp.inbox.contract import Inbox
 
 _LOOK_EVERY: Final = 0.05
 _BY_HAND: Final = (Step.CHALLENGE, Step.RESOURCE, Step.SERVER, Step.TOKEN)
@@ -72,7 +70,7 @@ class SignInLesson:
             desk = stack.enter_context(launch.DeskOfCommand(home))
             server = stack.enter_context(_Server(home))
             session = server.session
-            client = _Client(server.port, partial(_order, server.inbox, session))
+            client = _Client(server.port, server.order)
             address = launch.login_address(desk.facts())
             opens = launch.open_in_browser(home, desk.facts().address, address) if opened else ""
             to_stdout(say(SECTION, "lesson begins", address=address, opens=opens))
@@ -86,16 +84,9 @@ class SignInLesson:
                     to_stdout(f"  {lesson.said}")
             except KeyboardInterrupt:
                 return 130, lesson.at
-            except (OSError, http.client.HTTPException):
+            except OSError:
                 return 1, lesson.at
             return 0, lesson.at
-
-
-def _order(inbox: Inbox, session: str, order: str) -> None:
-    """Order something of the authority, and wait until it is followed."""
-    ticket = inbox.submit(session, Reply(f"{ORDER} {order}", order=Order.EXTENSION))
-    while inbox.outgoing_result(session, ticket) is None:
-        time.sleep(_LOOK_EVERY)
 
 
 class _Server(ExitStack):
@@ -131,8 +122,20 @@ class _Server(ExitStack):
         self.callback(kept.unlink, missing_ok=True)
         while not (names := self._sessions(child.pid)):
             time.sleep(_LOOK_EVERY)
-        self.session = names[0]
+        self.session, self._child = names[0], child
         return self
+
+    def order(self, order: str) -> None:
+        """Order something of the authority, and wait until it is followed.
+
+        Raises:
+            ConnectionRefusedError: it has ended.
+        """
+        ticket = self.inbox.submit(self.session, Reply(f"{ORDER} {order}", order=Order.EXTENSION))
+        while self.inbox.outgoing_result(self.session, ticket) is None:
+            if self._child.poll() is not None:
+                raise ConnectionRefusedError
+            time.sleep(_LOOK_EVERY)
 
     def _sessions(self, pid: int) -> list[str]:
         own = (one for one in self.inbox.sessions() if one.title == TITLE)
@@ -169,10 +172,10 @@ class _Client:
                 self._order("hand registration")
                 self._register(step)
             case Step.AUTHORIZE:
-                if step.redirect not in self._ids:
-                    self._order("rule registration")
+                if step.redirect not in self._ids or not self._authorize(step.redirect):
+                    self._order("rule registration")  # the id that a person wrote is nobody's
                     self._register(step)
-                self._authorize(step.redirect)
+                    self._authorize(step.redirect)
             case Step.TOKEN:
                 self._exchange(is_again=is_again)
 
@@ -188,14 +191,14 @@ class _Client:
         try:
             connection.request(method, path, sent, headers)
             response = connection.getresponse()
-            content = response.read()
+            content = response.read().decode("utf-8", "replace")
+        except http.client.HTTPException:  # more headers than it reads, say
+            return "", {}
         finally:
             connection.close()
-        members: Any = None
-        with suppress(ValueError):
-            members = json.loads(content)
-        found = members if isinstance(members, dict) else {}
-        return response.headers.get("location", ""), found
+        return response.headers.get("location", ""), WebResponse(
+            response.status, (), content
+        ).members
 
     def _register(self, step: LessonStep) -> None:
         members = {
@@ -208,7 +211,8 @@ class _Client:
         _, said = self._send("POST", f"{self._place.path}/register", members)
         self._ids[step.redirect] = str(said.get("client_id", ""))
 
-    def _authorize(self, redirect: str) -> None:
+    def _authorize(self, redirect: str) -> bool:
+        """Ask for consent, and keep the code. Returns whether a person was asked."""
         query = {
             "response_type": "code",
             "client_id": self._ids[redirect],
@@ -222,6 +226,7 @@ class _Client:
         self._redirect = redirect
         location, _ = self._send("GET", f"{self._place.path}/authorize?{urlencode(query)}")
         self._code = dict(parse_qsl(urlsplit(location).query)).get("code", "")
+        return bool(location)
 
     def _exchange(self, *, is_again: bool) -> None:
         """Exchange the code; once it is used, the refresh token, or a code for another consent."""

@@ -26,7 +26,7 @@ PASSING: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("challenge", lambda text: text.replace('/mcp"', '/mcp", scope="read"')),
     ("resource-metadata", lambda text: text.replace("{\n", '{\n"resource_name": "Me",\n', 1)),
     ("server-metadata", lambda text: re.sub(r'"mcp"(?=\n)', '"mcp", "read"', text)),
-    ("registration", lambda text: text.replace("Practice client", "Client of mine")),
+    ("registration", lambda text: _own_id(text.replace("Practice client", "Client of mine"))),
     ("authorization", lambda _: "deny"),
     ("authorization", lambda _: "allow"),
     ("token", lambda text: text.replace("read write", "read")),
@@ -40,6 +40,16 @@ PASSING: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ),
 )
 """The step of each answer, and how it becomes one that passes."""
+ODD: Final[dict[int, Callable[[str], str]]] = {
+    0: lambda text: text + "".join(f"\nx-{number}: 1" for number in range(120)),
+    2: lambda text: text.partition("\n\n")[0] + "\n\n" + "[" * 5_000,
+}
+"""What is sent in the place of a draft: more headers and deeper JSON than a client reads."""
+
+
+def _own_id(text: str) -> str:
+    """Return a registration with an id that the authority does not know."""
+    return re.sub('"client_id": "[^"]+"', '"client_id": "mine"', text)
 
 
 def answer(home: Path, item: Item, text: str) -> None:
@@ -63,7 +73,8 @@ def test_a_newcomer_passes_each_step_only_by_what_it_asks_for(tmp_path: Path) ->
                 ready = json.loads(item.context)["ready"]
                 draft = ready.get("right") or ready["allow" if count == 4 else "deny"]
                 changed = change(draft)
-                answer(home, item, draft if is_draft else ready.get(changed, changed))
+                odd = ODD.get(count, str)(draft)
+                answer(home, item, odd if is_draft else ready.get(changed, changed))
         said, _ = player.communicate(timeout=PATIENCE)
     assert player.returncode == 0
     assert said.count("  Passed.") == said.count("  Not passed.") == len(PASSING) == 8
