@@ -23,8 +23,8 @@ _WARNS: Final = frozenset(
     {"metadata-not-named", "foreign-endpoint", "no-registration", "no-store", "not-rotated"}
     | {"other-authority", "no-body-type"}
 )
-_HARD: Final = frozenset({"unreadable", "redirect-elsewhere"})
-"""What cannot be sent anyway: it is no response, or it leads to where nobody registered."""
+_HARD: Final = frozenset({"unreadable", "redirect-elsewhere", "page-elsewhere"})
+"""What cannot be sent anyway: it is no response, or may lead to where nobody registered."""
 
 
 class Found(NamedTuple):
@@ -171,6 +171,8 @@ def _authorize(answer: WebResponse, right: WebResponse, facts: Facts) -> Iterato
     if count != 1 or not leads_to(location, uri):
         yield _other("redirect-elsewhere", "location", location, uri)
         return
+    if answer.body.strip():
+        yield Found("page-elsewhere", answer.body[:40])
     yield from _status(answer, 302, 303)
     said, wanted = query_of(location), query_of(right.header("location"))
     if "access_token" in said or "access_token" in location:
@@ -259,8 +261,17 @@ CODES: Final = (
     *("unreadable", "status", "no-json", "no-body-type", "no-challenge", "metadata-not-named"),
     *("metadata-elsewhere", "scope-status", "resource", "no-authority", "other-authority"),
     *("issuer", "missing", "no-pkce", "no-registration", "foreign-endpoint", "client-id"),
-    *("redirect-uris", "no-secret", "other-method", "redirect-elsewhere", "token-in-address"),
-    *("unknown-code", "state", "iss", "access-token", "token-type", "expires", "scope"),
+    *("redirect-uris", "no-secret", "other-method", "redirect-elsewhere", "page-elsewhere"),
+    *(
+        "token-in-address",
+        "unknown-code",
+        "state",
+        "iss",
+        "access-token",
+        "token-type",
+        "expires",
+        "scope",
+    ),
     *("not-rotated", "no-store", "granted", "error-code"),
 )
 """The codes of all problems."""

@@ -119,7 +119,7 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,40}")
 
 def _parameter(name: str, value: str) -> str:
     if name in _SHOWN:
-        return f"{name}={quote(value, safe=':/ ')}"
+        return f"{name}={quote(without_secrets(value), safe=':/ []')}"
     is_name = name in SECRETS or (value and _NAME.fullmatch(name))
     return f"{name}={named(name)}" if is_name else named("?")
 
@@ -153,7 +153,8 @@ def _json_without(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     return [_json_without(one) for one in value] if isinstance(value, list) else value
 
 
-_HEAD: Final = re.compile(r"HTTP/1\.[01] ([1-5][0-9]{2})(?: [^\n]*)?")
+_HEAD: Final = re.compile(r"HTTP/1\.[01] ([2-5][0-9]{2})(?: [^\n]*)?")
+"""A status line. 1xx announces a response, and is none (RFC 9110, 15.2)."""
 _HEADER_LINE: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\n]*)")
 OURS: Final = frozenset({"content-length", "transfer-encoding", "connection", "date"})
 """Headers that the connection itself says."""

