@@ -129,7 +129,7 @@ class Extension(NamedTuple):
     """The command that records the messages between its client and a real server. It takes
     `--quiet` and `--home FOLDER`, then `--` and the server's command, or its URL."""
     setups: Sequence[str] = ()
-    """Objects that add to what `config` writes and `doctor` checks (`setup/addition.py`)."""
+    """Objects that add to what `config` writes and `doctor` checks (`setup/doctor.py`)."""
     endpoints: Sequence[str] = ()
     """Classes that answer requests to the address of `serve --http` (`http/front.py`)."""
     kinds: Mapping[str, str] = _NONE

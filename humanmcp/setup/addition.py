@@ -1,15 +1,13 @@
-"""What an extension adds to a host: what `config` writes beside its entry, what `doctor` checks."""
+"""What an extension adds to a host: what `config` writes beside its entry."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from humanmcp.common.terminal import Painted
-    from humanmcp.setup.doctor import Finding
-    from humanmcp.setup.hosts import Host
 
 
 class Addition(Protocol):
@@ -38,13 +36,3 @@ class Addition(Protocol):
 
     def notes(self, *, is_written: bool) -> Iterator[str | Painted]:
         """Yield what comes next, and what it does not do."""
-
-
-class SetupPart(Protocol):
-    """What an extension names in `setups`."""
-
-    def of(self, host: Host, given: Mapping[str, Any], wait: int | None) -> Addition | None:
-        """Return what belongs to a host. `given` are settings, `wait` the seconds that it waits."""
-
-    def check(self) -> Iterator[Finding]:
-        """Yield what is so of what was written, and what is wrong with it."""

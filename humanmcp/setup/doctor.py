@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from humanmcp import extensions
 from humanmcp.answering.schema import TypedDict, filled
@@ -44,9 +44,10 @@ from humanmcp.setup.trial import SERVE, NotTriedError, Trial, folders_of, run_tr
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from humanmcp.common.parsing import Parser
+    from humanmcp.setup.addition import Addition
 
 SECTION: Final = "doctor"
 OLDEST_PYTHON: Final = (3, 11)
@@ -79,6 +80,16 @@ class Finding:
     level: Level
     fillings: tuple[tuple[str, object], ...] = ()
     section: str = SECTION
+
+
+class SetupPart(Protocol):
+    """What an extension names in `setups`."""
+
+    def of(self, host: Host, given: Mapping[str, Any], wait: int | None) -> Addition | None:
+        """Return what belongs to a host. `given` are settings, `wait` the seconds that it waits."""
+
+    def check(self) -> Iterator[Finding]:
+        """Yield what is so of what was written, and what is wrong with it."""
 
 
 def _finding(level: Level, code: str, **fillings: object) -> Finding:

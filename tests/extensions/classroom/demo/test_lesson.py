@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from humanmcp import extensions
 from humanmcp.cli import main
 from humanmcp.common.book_file import BookFileError, decode_book
 from humanmcp.extensions.classroom.demo.lesson import (
@@ -117,6 +118,7 @@ HELLO = {
     "serverInfo": {"name": "Ann", "version": "1"},
 }
 NAMES = [name_of(one) for one in lesson_files()]
+BROUGHT = [name for one in extensions.installed() for name in one.brings.lessons]
 
 
 class EmptyInbox:
@@ -448,7 +450,7 @@ def test_the_command_lists_lessons_and_checks_one(
     """A name or a file; what is wrong names the file, the line and what to do."""
     assert main(["lesson", "--lang", "en"]) == 0
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert listed[:-1] == NAMES
+    assert listed[:-1] == [*NAMES, *BROUGHT]
     assert NAMES[0] == "weather"
     file = tmp_path / "my.toml"
     file.write_text(GOOD, encoding="utf-8")
@@ -512,7 +514,9 @@ def test_a_client_of_ones_own_passes_when_it_says_something_more(
 def test_the_manual_lists_every_lesson_in_the_order_to_take_them(suffix: str) -> None:
     """And every key of a step and of a condition is in the reference."""
     text = Path(f"docs/how-to/use-lessons{suffix}").read_text(encoding="utf-8")
-    assert re.findall(r"^\| `([\w-]+)` \|", text, re.MULTILINE) == NAMES
+    listed = re.findall(r"^\| `([\w-]+)` \|", text, re.MULTILINE)
+    assert listed[: len(NAMES)] == NAMES
+    assert set(BROUGHT) <= set(listed[len(NAMES) :])
     reference = Path("docs/reference/lesson.md").read_text(encoding="utf-8")
     keys = set(re.findall(r"^\| `(\w+)` \|", reference, re.MULTILINE))
     assert keys == LESSON_KEYS | STEP_KEYS | PASS_KEYS
