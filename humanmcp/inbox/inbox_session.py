@@ -11,6 +11,7 @@ no transcript, and nobody waits for what no person can see.
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
@@ -246,6 +247,14 @@ class InboxSession:
             chain = self.decisions
             self.facts = self.facts._replace(decisions=chain.number, last_decision=chain.last)
         return record
+
+    def take_back(self, record: str) -> None:
+        """Forget the last record of a decision: it is in no transcript, and nothing went out."""
+        found = json.loads(record)
+        with self._lock:
+            chain = self.decisions = DecisionChain(found["number"] - 1, found["previous"])
+            last = chain.last if chain.number else ""
+            self.facts = self.facts._replace(decisions=chain.number, last_decision=last)
 
     # -- what the disk refuses, and the end -------------------------------------------------------
 

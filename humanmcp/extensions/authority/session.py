@@ -8,7 +8,7 @@ does all else here, so nothing is decided twice:
     ask ──▶ prepared: the right answer ──▶ by a rule: recorded ─────────────▶ response ──▶ written
                                       └──▶ by hand: in the inbox ──▶ a reply ──▶ recorded ──┘
 
-An authorization request always waits for a person. A code is made in one place, `_decided`: when
+An authorization request always waits for a person. A code is made in one place, `_decide`: when
 a reply of the inbox to a consent, which the check has passed, holds the name of a code. No rule and
 no page of a browser leads there. *Sent* is told when the system has taken the response.
 
@@ -412,14 +412,15 @@ class AuthoritySession:
     def _take_replies(self) -> None:
         for mark, reply in self._session.submissions():
             if isinstance(mark, str):
-                self._ordered(mark, reply)
+                with suppress(InboxError):  # a full disk, say: it is still there at the next look
+                    self._ordered(mark, reply)
             elif mark.number in self._waiting:
                 self._replied(mark.number, reply)
 
     def _replied(self, number: int, reply: Reply) -> None:
         """Check what a person wrote, and let it go out."""
-        waiting = self._waiting[number]
-        if waiting.out is not None:
+        waiting = self._waiting.get(number)
+        if waiting is None or waiting.out is not None:
             return
         facts = {**waiting.facts, "version": waiting.asked.request.header("mcp-protocol-version")}
         verdict = judge(facts, reply.text)
@@ -453,25 +454,31 @@ class AuthoritySession:
         by = author if isinstance(author, str) else author.by
         consent = waiting.prepared.consent
         if consent is not None:
-            location = answer.header("location")
-            if reply is None or not leads_to(location, consent.redirect_uri):
+            is_there = leads_to(answer.header("location"), consent.redirect_uri)
+            if reply is None or not is_there:
                 raise AssertionError(by)  # no rule consents, and nothing leads elsewhere
-            if named("code") in location:
-                with self._lock:
-                    code = consent.code(waiting.asked.place, self._now())
-                    values["code"] = self._grants.issue_code(code)
+        gives = consent is not None and named("code") in answer.header("location")
         decision = ""
         if reply is not None:
-            action = "allow" if "code" in values else "deny" if consent is not None else "answer"
+            action = "allow" if gives else "deny" if consent is not None else "answer"
             step, line = waiting.asked.step.value, waiting.asked.request.text()
             record = DecisionRecord(
                 self._session.name, number, step, line, answer.text, action=action
             )
             decision = self._session.decided(record, reply)
         note = note_of_step(KIND, waiting.asked.step, mistake)
-        self._session.record(
-            Direction.OUT, answer.text.encode(), number, by=by, note=note, decision=decision
-        )
+        try:
+            self._session.record(
+                Direction.OUT, answer.text.encode(), number, by=by, note=note, decision=decision
+            )
+        except InboxError:
+            if decision:
+                self._session.take_back(decision)
+            raise
+        if consent is not None and gives:
+            with self._lock:
+                code = consent.code(waiting.asked.place, self._now())
+                values["code"] = self._grants.issue_code(code)
         self._session.keep_facts(NegotiatedState())
         waiting.answer = Answer(answer.text, by, self._stamp(), deliberate or bool(mistake))
         waiting.out = Outgoing(answer.filled(values), number)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 import pytest
@@ -16,11 +18,11 @@ from humanmcp.extensions.authority.grants import CODE_LIVES, Grants, IssuedCode,
 from humanmcp.extensions.authority.mistakes import of_step
 from humanmcp.extensions.authority.session import MOST_WAITING, AuthoritySession, Outgoing, Ticket
 from humanmcp.extensions.authority.steps import Step, WebRequest
-from humanmcp.inbox.contract import InboxError, Key, Reply
+from humanmcp.inbox.contract import Key, Order, Reply, StoreError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.inbox.inbox_session import InboxSession
+from humanmcp.protocol.conversation.decisions import ChainEnd, verify_decisions
 from humanmcp.protocol.conversation.stages import ExchangeState
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.waiting import until
 
@@ -57,6 +59,17 @@ class Sitting:
         if isinstance(found, Outgoing):
             self.session.was_written(found.number, written=True)
         return found
+
+    def look(self) -> None:
+        """Let the session look at the desks, as if the time for it had come."""
+        due = self.session.step(time.monotonic())
+        assert due is not None
+        self.session.step(due)
+
+    def order(self, words: str) -> None:
+        """Order something, as the page does."""
+        self.inbox.submit(self.session.name, Reply(f"oauth {words}", order=Order.EXTENSION))
+        self.look()
 
     def metadata(self) -> int:
         """Ask for the metadata, which nobody decides. Returns the status."""
@@ -146,15 +159,57 @@ def test_steps_that_cannot_be_recorded_do_not_add_up(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A full disk, say, and later there is room."""
-    record = InboxSession.record
-
-    def refuse(self: InboxSession, direction: Direction, *words: Any, **more: Any) -> None:  # noqa: ANN401 - those of `record`
-        if direction is Direction.OUT:
-            raise InboxError("no address", where="x")
-        record(self, direction, *words, **more)
-
-    monkeypatch.setattr(InboxSession, "record", refuse)
-    assert {sitting.metadata() for _ in range(MOST_WAITING + 1)} == {503}
-    monkeypatch.setattr(InboxSession, "record", record)
+    with full_disk(monkeypatch, Direction.OUT):
+        assert {sitting.metadata() for _ in range(MOST_WAITING + 1)} == {503}
     assert isinstance(sitting.authorize(), Ticket)
     assert sitting.metadata() == 200
+
+
+@contextmanager
+def full_disk(patch: pytest.MonkeyPatch, *refused: Direction) -> Iterator[None]:
+    """Let nothing of these directions be recorded."""
+    record = FolderInbox.record
+
+    def refuse(self: FolderInbox, session: str, *frames: Frame, durable: bool = False) -> None:
+        if any(one.direction in refused for one in frames):
+            raise StoreError(OSError(errno.ENOSPC, "full"), "end", number=1)
+        record(self, session, *frames, durable=durable)
+
+    with patch.context() as patched:
+        patched.setattr(FolderInbox, "record", refuse)
+        yield
+
+
+def test_a_decision_that_the_disk_refused_is_made_once_or_never(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was ordered before it neither; and the client of one of them has gone meanwhile."""
+    sitting.order("hand resource-metadata")
+    told: list[Outgoing | Ticket] = []
+    sitting.session.ask(WebRequest("GET", "/"), Step.RESOURCE, PLACE, told.append)
+    ticket = sitting.authorize()
+    assert isinstance(ticket, Ticket)
+    name = sitting.session.name
+    with full_disk(monkeypatch, Direction.OUT, Direction.NOTE):
+        mark = sitting.inbox.submit(name, Reply("oauth refuse", order=Order.EXTENSION))
+        for number, ready in ((ticket.number - 1, "right"), (ticket.number, "allow")):
+            text = json.loads(sitting.inbox.item(Key(name, number)).context)["ready"][ready]
+            sitting.inbox.send(Key(name, number), Reply(text, TextForm.STEP, by="terminal"))
+        for _ in range(3):
+            sitting.look()
+    assert told == []
+    sitting.session.was_written(ticket.number - 1, written=False)
+    for _ in range(3):
+        sitting.look()
+    assert sitting.inbox.outgoing_result(name, mark) is not None
+    heard: list[Outgoing | None] = []
+    sitting.session.await_decision(ticket.name, heard.append)
+    sitting.look()
+    assert [one and "code=" in one.response.header("location") for one in heard] == [True]
+    frames = [one for one in sitting.inbox.frames(name) if one.decision]
+    assert [one.number for one in frames] == [ticket.number]
+    records = "".join(f"{one.decision}\n" for one in frames).encode()
+    (facts,) = [one for one in sitting.inbox.sessions() if one.name == name]
+    end = ChainEnd(facts.decisions, facts.last_decision)
+    assert list(verify_decisions(records, lambda _: end)) == []
+    assert len(sitting.codes) == 1
