@@ -7,6 +7,7 @@ the names of secrets in the place of their values, as in the inbox.
 from __future__ import annotations
 
 import json
+import threading
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -64,9 +65,14 @@ class JudgedAuthority:
         self._place = Place(origin, row.judged.path)
         """Where the tokens are given that count."""
         self._was_refused = self._was_made = False
+        self._lock = threading.Lock()
 
     def __call__(self, method: str, target: str, headers: Pairs, body: bytes) -> Answered | None:
-        """Answer a step, or refuse a message of MCP; None lets it through."""
+        """Answer a step, or refuse a message of MCP; None lets it through. On any thread."""
+        with self._lock:
+            return self._guard(method, target, headers, body)
+
+    def _guard(self, method: str, target: str, headers: Pairs, body: bytes) -> Answered | None:
         path, _, query = target.partition("?")
         request = WebRequest(method, path, query, (*headers,), body.decode("utf-8", "replace"))
         if path == PATH:

@@ -448,7 +448,7 @@ class _Handler(BaseHTTPRequestHandler):
         for name, text in (*headers, ("Content-Length", str(len(body)))):
             self.send_header(name, text)
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(b"" if self.command == "HEAD" else body)
 
     def _note(self, method: str, text: str) -> None:
         self.session = self.server.session_of(method, self.headers.get("Mcp-Session-Id") or "")

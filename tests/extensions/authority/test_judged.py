@@ -6,6 +6,8 @@ import json
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -18,6 +20,7 @@ from humanmcp.extensions.authority.judged import BREACHES, rows
 from humanmcp.extensions.authority.mistakes import mistakes
 from humanmcp.extensions.authority.musts import musts
 from humanmcp.extensions.judge.misbehaviours import WRONG, every, measure_of
+from humanmcp.extensions.judge.playing import HttpServer, HttpSession
 from humanmcp.extensions.judge.running import Client, run_client
 from humanmcp.extensions.judge.verdicts import DECISIONS, Word, verdict
 
@@ -165,6 +168,50 @@ def test_what_no_client_may_do_is_seen(name: str, more: dict[str, str], *, broke
     one = Careless(ROWS[name], **more)
     one.play()
     assert ("broke" in {what for what, _ in one.seen}) is broke
+
+
+def test_requests_of_one_client_are_answered_one_after_the_other() -> None:
+    """Its server has a thread for each, and what one of them gives the next one counts on."""
+    barrier = threading.Barrier(2)
+    met = []
+
+    def note(what: str, _: str) -> None:
+        if what == "in":
+            with suppress(threading.BrokenBarrierError):
+                met.append(barrier.wait(0.5))
+
+    guard = ROWS["oauth_right"].begin(ORIGIN, note)
+
+    def ask() -> None:
+        guard("GET", "/.well-known/oauth-authorization-server/as", [], b"")
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert met == []
+
+
+def test_a_head_is_answered_without_a_body_that_would_begin_the_next_response() -> None:
+    """A client may ask both on one connection."""
+
+    def no_session(_method: str, _name: str) -> HttpSession:
+        raise AssertionError
+
+    server = HttpServer(no_session)
+    server.guard = ROWS["oauth_right"].begin(server.url.removesuffix("/mcp"), lambda *_: None)
+    connection = HTTPConnection("127.0.0.1", server.server_port)
+    try:
+        found = []
+        for method in ("HEAD", "GET"):
+            connection.request(method, "/.well-known/oauth-authorization-server/as")
+            response = connection.getresponse()
+            found.append((response.status, bool(response.read())))
+        assert found == [(200, False), (200, True)]
+    finally:
+        connection.close()
+        server.close()
 
 
 def test_a_code_that_follows_a_redirect_to_another_origin_is_seen() -> None:
