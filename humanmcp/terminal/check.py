@@ -515,7 +515,8 @@ def _print_words(words: Sequence[CapturedLine]) -> None:
     unread = [one for one in words if not one.level]
     if unread:
         first = one_line(unread[0].text, _WORDS)
-        told = say(SECTION, "unread", count=len(unread), line=unread[0].number, words=first)
+        count = sum(1 + one.more for one in unread)
+        told = say(SECTION, "unread", count=count, line=unread[0].number, words=first)
         to_stdout(Painted(told, "dim"))
 
 

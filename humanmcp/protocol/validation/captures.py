@@ -13,6 +13,7 @@ from __future__ import annotations
 import enum
 import json
 import re
+from array import array
 from contextlib import suppress
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -62,6 +63,7 @@ class CapturedLine(NamedTuple):
     the file does not say it, NOTE for a line that is no message. `at` is the time as written,
     `level` that of the words of the program that wrote the file. `frame` is set for a line of our
     own transcript. `is_cut`: the program that wrote the file left out a part of the message.
+    `more`: so many lines could not be read as this one, and are not kept.
     """
 
     number: int
@@ -73,6 +75,7 @@ class CapturedLine(NamedTuple):
     is_cut: bool = False
     column: int = 1
     origin: Origin = Origin.LINE
+    more: int = 0
 
     @property
     def raw(self) -> bytes:
@@ -157,6 +160,9 @@ _MOST_ABOVE: Final = 4
 _BELOW: Final = 3
 _NEAR: Final = 200
 """So many characters before a message may hold its time."""
+_MOST_UNREAD: Final = 1_000
+"""The maximum number of messages that cannot be read and are kept."""
+_LINE_FEED: Final = re.compile("\n")
 _MOST_LINES: Final = 10_000
 """The lines of a file that may tell that it is a log."""
 _FIRST: Final = re.compile(r"[^\s\ufeff].*")
@@ -304,11 +310,62 @@ class _LineCounter:
         return self._line, self._start
 
 
+class _Lines:
+    """The lines of a text, without their ends. To keep each would take more than the text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._ends = array("I", (found.start() for found in _LINE_FEED.finditer(text)))
+        self._ends.append(len(text))
+        self._at, self._last = -1, ""
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, at: int) -> str:
+        """Return a line; that of the last call at once, however long it is."""
+        if at != self._at:
+            self._at, self._last = at, self.joined(at, at).removesuffix("\r")
+        return self._last
+
+    def __iter__(self) -> Iterator[str]:
+        spans = pairwise(chain((-1,), self._ends))
+        return (self._text[before + 1 : end].removesuffix("\r") for before, end in spans)
+
+    def joined(self, first: int, last: int) -> str:
+        """Return the text of some lines."""
+        last = min(last, len(self) - 1)
+        return self._text[self._ends[first - 1] + 1 if first else 0 : self._ends[last]]
+
+
+class _Unread:
+    """Keeps the first messages that cannot be read, and counts the lines of the others."""
+
+    def __init__(self) -> None:
+        self._kept = self._more = 0
+        self._first = self._last = -1
+
+    def keeps(self, line: int) -> bool:
+        """Return True if one in this line is kept."""
+        self._kept += 1
+        if self._kept <= _MOST_UNREAD:
+            return True
+        self._first = line if self._first < 0 else self._first
+        self._more += line not in (self._first, self._last)
+        self._last = line
+        return False
+
+    def told(self, written: _Lines) -> Iterator[CapturedLine]:
+        """Yield what tells of all that are not kept."""
+        if (first := self._first) >= 0:
+            yield CapturedLine(first + 1, Direction.NOTE, written[first], more=self._more)
+
+
 class _Capture:
     """Decides what a file is."""
 
-    def __init__(self, text: str, written: list[str] | None = None) -> None:
-        self.written = written or _lines(text)
+    def __init__(self, text: str, written: _Lines | None = None) -> None:
+        self.written = written or _Lines(text)
         """The lines of the file, before a layer of the whole file was undone."""
         self._is_undone = written is not None
         plain = _CONTROL.sub("", text)
@@ -316,22 +373,25 @@ class _Capture:
             plain = _SIDES.sub(lambda drawn: " " * len(drawn[0]), plain)
         self.text = plain
         is_changed = self._is_undone or plain is not text
-        self._lines = _lines(plain) if is_changed else self.written
+        self._lines = _Lines(plain) if is_changed else self.written
         is_ours = any(f"] {side}: " in text for side in _WAYS)
         matches = enumerate(map(_OURS.match, self._lines if is_ours else ()))
         self._ours = {at: match for at, match in matches if match}
         self._finder = MessageFinder(plain)
-        entries = list(self._located(self._finder))
+        self._unread = _Unread()
+        self._covered = bytearray(len(self._lines))
+        """Which lines belong to a message, or say what it is."""
+        entries = list(self._kept(self._located(self._finder)))
         self.torn = [one for one in entries if one.found.is_torn]
         """The messages that begin and cannot be read."""
         self.entries = [one for one in entries if not one.found.is_torn]
-        self._covered = {at for one in self.entries for at in range(one.line, one.last + 1)}
+        self._cover(self.entries)
         self._titles: set[int] = set()
         """The lines that say what the message below is."""
         self.entries = list(map(self._with_title, self.entries))
-        self._covered |= self._titles
         prose = self._prose()
-        self._covered |= prose
+        for at in chain(self._titles, prose):
+            self._covered[at] = True
         is_drawn = all(self.written[one.line] != self._lines[one.line] for one in entries)
         self._is_code = is_drawn or bool(prose)
         self._has_head = "HTTP/" in plain and any(map(_HEAD.fullmatch, self._lines))
@@ -355,13 +415,26 @@ class _Capture:
                 column = found.start + found.inner - start + 1
                 yield _Entry(line, line + height, column, found, direction)
 
+    def _kept(self, entries: Iterable[_Entry]) -> Iterator[_Entry]:
+        """Yield entries, of what is no message the first ones; the lines of the others are told."""
+        for one in entries:
+            if not (one.is_doubtful or one.found.is_torn) or self._unread.keeps(one.line):
+                yield one
+            else:
+                self._cover((one,))
+
+    def _cover(self, entries: Iterable[_Entry]) -> None:
+        for one in entries:
+            for at in range(one.line, one.last + 1):
+                self._covered[at] = True
+
     def _with_title(self, entry: _Entry) -> _Entry:
         """Add the lines above to the context of a message; one may say what the message is."""
         above, is_fenced = list[str](), False
         for at in range(entry.line - 1, max(-1, entry.line - 1 - _MOST_ABOVE), -1):
             line, is_fence = self._lines[at], _FENCE.match(self._lines[at]) is not None
             is_next = at == entry.line - 1
-            if at in self._covered or self._finder.is_one_value or (is_fence and not is_next):
+            if self._covered[at] or self._finder.is_one_value or (is_fence and not is_next):
                 break
             if is_fence or not line.strip():
                 is_fenced |= is_fence
@@ -377,7 +450,7 @@ class _Capture:
         """Return the lines around the code of a text for people, if all messages are in it."""
         bare = {one.line for one in self.entries if not one.found.clues[0]}
         for code in _CODE if bare else ():
-            outside = _lines(code.sub(lambda found: "\n" * found[0].count("\n"), self.text))
+            outside = _Lines(code.sub(lambda found: "\n" * found[0].count("\n"), self.text))
             if any(line[:1].strip() for line in outside) or "`" in self.text:
                 prose = {at for at, line in enumerate(outside) if line.strip()}
                 if len(prose) < len(outside) and bare.isdisjoint(prose):
@@ -387,10 +460,15 @@ class _Capture:
     def torn_lines(self) -> str:
         """Return the lines in which a message is torn, with those below."""
         begins = dict.fromkeys(one.line for one in self.torn)
-        return "\n".join(chain.from_iterable(self._lines[at : at + _BELOW] for at in begins))
+        return "\n".join(self._lines.joined(at, at + _BELOW - 1) for at in begins)
 
     def lines(self) -> tuple[CapturedLine, ...]:
         """Return what was captured; () if the text is something else."""
+        lines = self._read()
+        more = self._unread.told(self.written) if lines else ()
+        return tuple(sorted((*lines, *more), key=lambda one: one.number))
+
+    def _read(self) -> tuple[CapturedLine, ...]:
         if self._ours or (not self.entries and any(map(self._is_logged, self.torn))):
             return tuple(self._log())
         if exchanges := tuple(self._exchanges()):
@@ -425,15 +503,15 @@ class _Capture:
     def _has_command(self) -> bool:
         """Return True if a line that belongs to no message is a command in a terminal."""
         lines = enumerate(self._lines)
-        return any(at not in self._covered and _SHELL.fullmatch(line) for at, line in lines)
+        return any(not self._covered[at] and _SHELL.fullmatch(line) for at, line in lines)
 
     # -- a log
 
     def _log(self) -> list[CapturedLine]:
-        self._covered.update(at for one in self.torn for at in range(one.line, one.last + 1))
-        entries = [*self.entries, *self.torn, *self._remnants()]
-        self._covered.update(one.line for one in entries)
-        return sorted((*self._solved(entries), *self._notes()), key=lambda one: one.number)
+        self._cover(self.torn)
+        entries = [*self.entries, *self.torn, *self._kept(self._remnants())]
+        self._cover(entries)
+        return [*self._solved(entries), *self._notes()]
 
     def _solved(self, entries: list[_Entry]) -> Iterator[CapturedLine]:
         entries = sorted(entries, key=lambda one: (one.line, one.column))
@@ -454,7 +532,7 @@ class _Capture:
             )
             source, start = self.text, found.start
             if self._is_undone:
-                source, start = "\n".join(self.written[one.line : one.last + 1]), one.column - 1
+                source, start = self.written.joined(one.line, one.last), one.column - 1
             is_quoted = not source.startswith(found.text, start)
             is_member = found.clues[-1][:1] == "/"
             yield CapturedLine(
@@ -476,10 +554,12 @@ class _Capture:
         waiting = {one.found.head.id: one for one in self.entries if one.found.head.method}
         for at, line in enumerate(self._lines):
             ours = self._ours.get(at)
-            if ours and (at not in self._covered or ours["side"] == "ERR"):
+            is_error = bool(ours and ours["side"] == "ERR")
+            if ours and (is_error or not self._covered[at]):
                 found = FoundMessage(0, 0, line[ours.end() :], (ours["side"],))
-                yield _Entry(at, at, ours.end() + 1, found, _WAYS[ours["side"]])
-            elif at in self._covered:
+                way = _WAYS[ours["side"]]
+                yield _Entry(at, at, ours.end() + 1, found, way, is_doubtful=not is_error)
+            elif self._covered[at]:
                 continue
             elif line[:1] == "{" and members and isinstance(value := _decoded(line), dict):
                 torn = (one for one, part in value.items() if str(part)[:1] in ("{", "["))
@@ -506,7 +586,7 @@ class _Capture:
         for at, line in enumerate(self._lines):
             event = _EVENT.fullmatch(line) if self._has_events else None
             is_told = event and not (event["text"] or "").startswith("/")
-            if at not in self._covered and line.strip() and not (is_told or _FENCE.match(line)):
+            if not self._covered[at] and line.strip() and not (is_told or _FENCE.match(line)):
                 yield self._note(at, "http" if event else "")
 
     def _note(self, at: int, level: str = "") -> CapturedLine:
@@ -529,14 +609,15 @@ class _Capture:
         alone = {one.line: one for one in self.entries if self._is_alone(one)}
         long = sum(one.last > one.line for one in alone.values())
         lines: list[CapturedLine] = []
-        at = 0
+        self._unread, at = _Unread(), 0
         while at < len(self.written):
             line, entry, number = self.written[at], alone.get(at), at + 1
             if entry and (long == len(alone) or entry.last == at):
                 at = entry.last
                 if at >= number or line.rstrip().endswith("},"):
                     line = entry.found.text
-            if line.strip() and not _COMMENT.match(line):
+            is_said = line.strip() and not _COMMENT.match(line)
+            if is_said and (entry or self._unread.keeps(at)):
                 column = entry.column if entry else 1
                 lines.append(CapturedLine(number, None, line, column=column))
             at += 1
@@ -571,11 +652,6 @@ class _Capture:
             side = Direction.IN if one.side > 0 else Direction.OUT
             column = one.start - start + 1
             yield CapturedLine(line + 1, side, one.text, column=column, origin=Origin.BARE)
-
-
-def _lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 
 def _is_title(line: str) -> bool:

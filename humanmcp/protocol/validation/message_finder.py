@@ -193,7 +193,12 @@ _DECODER: Final = json.JSONDecoder(parse_int=float)
 """A number may have more digits than Python reads as an integer."""
 _WINDOWS: Final = (1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 30)
 """Characters that are tried for one value: where an error stands in the whole file, counts it."""
-_PER_TRY: Final = 64
+_PER_TRY: Final = 200
+"""Characters that are charged for each failing start, besides those that were read."""
+_CUT: Final = 10
+"""Where a window cuts a value, the error is in so many last characters, or in a string."""
+_LEAST: Final = 1 << 21
+_CLOSER: Final = re.compile(r"[}\]]")
 _DEEP: Final = 1000
 """Characters that are charged for a value that is nested too deep to read."""
 _DEEPEST: Final = 24
@@ -220,16 +225,27 @@ _Read: TypeAlias = "tuple[int, Iterable[FoundMessage]]"
 """Where something that was read ends, and its messages."""
 
 
+class _Effort:
+    """How many characters may still be read in vain, in a text and in all that is quoted in it."""
+
+    def __init__(self, size: int) -> None:
+        self.left = _LEAST + 4 * size
+
+    @property
+    def is_spent(self) -> bool:
+        """Return True if only what is certain is read from now on."""
+        return self.left <= 0
+
+
 class MessageFinder:
     """Finds the messages of one text, in their order."""
 
-    def __init__(self, text: str, depth: int = 0) -> None:
+    def __init__(self, text: str, depth: int = 0, effort: _Effort | None = None) -> None:
         self.is_one_value = False
         """Whether the text is a value that holds messages, and nothing else."""
         self._text = text
         self._depth = depth
-        self._tries = 4 * len(text) + _DEEP
-        """Characters that may still be read in vain."""
+        self._effort = effort or _Effort(len(text))
         first = len(text) - len(text.lstrip(_SPACE))
         self._whole = first, len(text.rstrip(_SPACE))
         self._mark = MARK.search(text)
@@ -242,22 +258,27 @@ class MessageFinder:
         text, at = self._text, 0
         while self._next_mark(at) and (opened := OPENER.search(text, at)):
             self._line = text.rfind("\n", at, opened.start()) + 1 or self._line
-            found = self._read(opened)
+            left, found = self._effort.left, self._read(opened)
             at = opened.start() + 1
             if found is not None:
                 at, messages = found
                 for one in messages:
                     self._after = at
+                    if not one.is_torn:  # it was not in vain
+                        self._effort.left = max(left, self._effort.left)
                     yield one
-            elif self._tries <= 0:  # only the first value of each line
-                at = text.find("\n", at) % (len(text) + 1)
+            elif self._effort.is_spent:  # only the first value of each line that has an end
+                closer = _CLOSER.search(text, text.find("\n", at) % (len(text) + 1))
+                if closer is None:
+                    return
+                at = text.rfind("\n", at, closer.start())
 
     def values(self) -> Iterator[tuple[int, int]]:
         """Yield where the JSON values are, the first ones."""
-        at, self._tries = 0, 4 * len(self._text) + _DEEP
+        at, self._effort = 0, _Effort(len(self._text))
         for _ in range(_MOST_VALUES):
             opened = OPENER.search(self._text, at)
-            if opened is None or self._tries <= 0:
+            if opened is None or self._effort.is_spent:
                 return
             at = opened.end()
             if (decoded := self._decoded(self._window(opened.start()))) is not None:
@@ -284,7 +305,7 @@ class MessageFinder:
             return self._layer(name, start)
         decoded = self._decoded(self._window(start))
         if decoded is None:
-            return self._printed(start)
+            return None if self._effort.is_spent else self._printed(start)
         end = start + decoded[1]
         if self._mark is None or self._mark.start() >= end or end - start < _TINY:
             return end, ()
@@ -293,7 +314,7 @@ class MessageFinder:
     def _layer(self, name: str, start: int) -> _Read | None:
         layer = LAYERS[name]
         pattern = re.compile(layer.body, re.DOTALL)
-        body = pattern.match(self._text, start) if self._tries > 0 else None
+        body = None if self._effort.is_spent else pattern.match(self._text, start)
         if body is None:
             return None
         end, quoted = body.end(), body[0]
@@ -302,11 +323,13 @@ class MessageFinder:
         except (ValueError, SyntaxError):
             plain = quoted
         if plain in (quoted, quoted[1:-1], quoted[1:]):
-            self._tries -= len(quoted)
+            self._effort.left -= len(quoted)
             return None
         start += quoted[0] in "'>"
         context = self._context(start).below(f"={name}")
         found = self._nested(_Quoted(start, end, plain, layer.is_whole), context)
+        if all(one.is_torn for one in found):
+            self._effort.left -= 4 * _PER_TRY
         return (end, found) if found else None
 
     def _printed(self, start: int) -> _Read | None:
@@ -315,13 +338,14 @@ class MessageFinder:
         if lines is not None:
             return lines.end, self._nested(lines, self._context(start))
         mark = self._next_mark(start)
-        if self._tries > 0 and mark is not None and mark.start() < start + _LONGEST_LITERAL:
+        if mark is not None and mark.start() < start + _LONGEST_LITERAL:
             end, plain, is_cut = as_json(text, start, _LONGEST_LITERAL)
-            self._tries -= end - start
+            self._effort.left -= end - start
             if "jsonrpc" in plain and self._decoded(lambda size: plain[:size]) is not None:
                 context = self._context(start).below("=literal")
                 return end, self._nested(_Quoted(start, end, plain, is_cut=is_cut), context)
         if _TORN.match(text, start):
+            self._effort.left -= _PER_TRY
             most = _MOST_EVENT if text.startswith(_EVENT, self._line) else 0
             parts, end = self._same_lines(start, _DATA, most)
             clues = self._context(start).clues
@@ -398,7 +422,7 @@ class MessageFinder:
         if whole and whole[1] == len(plain) and is_message(whole[0]) and "_meta" not in whole[0]:
             found = [FoundMessage(0, len(plain), plain, head=_head(whole[0]))]
         else:
-            found = list(MessageFinder(plain, self._depth + 1))
+            found = list(MessageFinder(plain, self._depth + 1, self._effort))
         if quoted.is_whole and len(found) == 1 and not plain[: found[0].start].strip():
             rest = plain[found[0].end :]
             is_torn = found[0].is_torn and not found[0].clues[0]
@@ -425,22 +449,24 @@ class MessageFinder:
     def _window(self, start: int) -> Callable[[int], str]:
         """Return a function that returns the first characters of what begins here."""
         text = self._text
-        until = len(text) if self._tries > 0 else text.find("\n", start) % (len(text) + 1)
+        until = text.find("\n", start) % (len(text) + 1) if self._effort.is_spent else len(text)
         return lambda size: text[start : min(start + size, until)]
 
-    def _decoded(self, window_of: Callable[[int], str]) -> tuple[Json, int] | None:
+    def _decoded(
+        self, window_of: Callable[[int], str], sizes: Iterable[int] = _WINDOWS
+    ) -> tuple[Json, int] | None:
         """Return the JSON value at the start of a text and its length; None if there is none."""
-        for size in _WINDOWS:
+        for size in sizes:
             window = window_of(size)
             try:
                 return _DECODER.raw_decode(window)
             except json.JSONDecodeError as error:
-                is_cut = error.msg.startswith("Unterminated") or error.pos > size - _PER_TRY
-                self._tries -= (len(window) if is_cut else error.pos) + _PER_TRY
-                if len(window) < size or not is_cut or self._tries <= 0:
+                is_cut = error.msg.startswith("Unterminated") or error.pos > size - _CUT
+                self._effort.left -= (len(window) if is_cut else error.pos) + _PER_TRY
+                if len(window) < size or not is_cut or self._effort.is_spent:
                     return None
             except RecursionError:
-                self._tries -= _DEEP
+                self._effort.left -= _DEEP
                 return None
         return None
 
@@ -450,7 +476,7 @@ class MessageFinder:
         Where the words are an offset, the program has cut the value at a width.
         """
         prefix, first = self._text[self._line : start], self._text.find("\n", start)
-        if not prefix.strip() or len(prefix) > _WORDS or first < 0 or self._tries <= 0:
+        if not prefix.strip() or len(prefix) > _WORDS or first < 0:
             return None
         ends = [len(prefix), *(word.end() for word in _WORD_ENDS.finditer(prefix))][-_MOST_WORDS:]
         for end in sorted(ends, reverse=True):  # the first line may have more words
@@ -460,12 +486,14 @@ class MessageFinder:
                 break
         else:
             return None
+        two = self._text.find("\n", first + 1) % (len(self._text) + 1) - start
+        sizes = two, *(size for size in _WINDOWS if size > two)
         for between in ("\n",) if prefix.startswith(_EVENT) else ("\n", ""):
 
             def joined(size: int, between: str = between) -> str:
                 return between.join(self._same_lines(start, same, size, len(between))[0])[:size]
 
-            if (decoded := self._decoded(joined)) is not None:
+            if (decoded := self._decoded(joined, sizes)) is not None:
                 length = decoded[1]
                 end = self._same_lines(start, same, length, len(between))[1]
                 return _Quoted(start, end, joined(length))

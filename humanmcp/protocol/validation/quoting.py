@@ -16,6 +16,7 @@ import re
 import zlib
 from collections import Counter
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote_plus
 
@@ -179,24 +180,27 @@ def _joined(run: re.Match[str], between: str = "\n") -> str:
 
 def _unfolded(text: str) -> str:
     """Join the lines that a terminal broke at its width."""
-    sizes = Counter(map(len, text.split("\n")))
+    sizes = Counter(line.end() - line.start() for line in re.finditer(".*", text))
     width = max(sizes)
     is_folded = width >= _NARROWEST and sizes[width] >= _MOST_CHANCE
-    return re.sub(rf"(?m)(?:^.{{{width}}}\n)+.*", _joined, text) if is_folded else text
+    return re.sub(rf"(?m)(?:^.{{{width}}}\n{_GOES_ON})+.*", _joined, text) if is_folded else text
 
 
 def _undumped(run: re.Match[str]) -> str:
     """Return the bytes of a table of digits; its offsets say how many a line has."""
-    rows = _ROW.findall(run[0])
-    width = int(rows[1][0], 16) - int(rows[0][0], 16) if rows[1:] else len(rows[0][1])
-    found = b"".join(bytes.fromhex(digits)[:width] for _, digits in rows)
-    text, lines = found.decode(*_UTF8).replace("\r", ""), run[0].count("\n")
+    table = run[0]
+    first, *others = islice(_ROW.finditer(table), 2)
+    width = int(others[0][1], 16) - int(first[1], 16) if others else len(first[2])
+    found = b"".join(bytes.fromhex(row[2])[:width] for row in _ROW.finditer(table))
+    text, lines = found.decode(*_UTF8).replace("\r", ""), table.count("\n")
     text = text.replace("\n", " ", max(0, text.count("\n") - lines))
     return text + "\n" * (lines - text.count("\n"))
 
 
 _NARROWEST: Final = 40
 """The least width of a terminal whose lines are joined."""
+_GOES_ON: Final = r"""(?!(?<=[}\]]\n)[^,}\]\s"'\\])"""
+"""What stands behind a bracket in JSON, also on the next line of a terminal."""
 _MOST_CHANCE: Final = 3
 """So many lines have the full width of a terminal, and not by chance."""
 _CHUNK: Final = r"\r?\n[0-9a-fA-F]{1,6}\r?\n"

@@ -10,6 +10,7 @@ import pprint
 import re
 import shlex
 import string
+import sys
 import textwrap
 import time
 import urllib.parse
@@ -529,6 +530,49 @@ def test_the_work_grows_with_the_text(piece: str) -> None:
     """Four times the text takes about four times as long, and never sixteen times."""
     small = piece * (40_000 // len(piece))
     assert cost(small * 4) < 9 * cost(small) + 0.05
+
+
+@pytest.mark.parametrize(
+    "name", ["prefixes", "texts in texts", "rows of digits", "backslashes", "values with an end"]
+)
+def test_a_start_in_vain_costs_a_few_steps(name: str) -> None:
+    """So few that the longest file is read, too: in bytes, and not in tries times lines."""
+    piece = {**HOSTILE, "backslashes": TORN, "values with an end": "a {'jsonrpc'}\n"}[name]
+    text = piece * (600_000 // len(piece))
+    steps = 0
+
+    def count(*_: object) -> None:
+        nonlocal steps
+        steps += 1
+
+    sys.setprofile(count)
+    try:
+        read_capture(text)
+    finally:
+        sys.setprofile(None)
+    assert steps < 10 * len(text)
+
+
+TORN: Final = 'x {"jsonrpc":"\\\\"\n'
+UNREAD: Final = {
+    "a log": lambda text: f"10:00:01 recv {text}",
+    "a log of ours": lambda text: f"[2026-11-20 10:00:00.000] OUT: {text}",
+    "a pipe": lambda text: text,
+    "an array of texts": lambda text: json.dumps({"dir": "in", "m": text}),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_of_many_lines_that_cannot_be_read_the_first_are_kept(name: str) -> None:
+    """One note tells how many more there are, and where the first of them is."""
+    written, torn = UNREAD[name], '{"jsonrpc": "2.0", "id": 1'
+    said = [json.dumps(body) for _, body in SAID[:2]]
+    lines = read_capture("\n".join(map(written, [*said, *[torn] * 3_000, *said])))
+    kept = [one for one in lines if not one.more]
+    (rest,) = (one for one in lines if one.more)
+    assert [one.text for one in kept] == [*said, *[torn] * 1_000, *said]
+    assert (rest.number, rest.direction, rest.level) == (1_003, Direction.NOTE, "")
+    assert rest.more == 1_999
 
 
 def test_what_is_packed_is_read_up_to_a_bound() -> None:
