@@ -372,6 +372,13 @@ def test_any_conversation_comes_back_from_any_wrapping(
     assert read(wrapped(said, wrapping, noise)) == said
 
 
+def test_base64_is_joined_whatever_the_length_of_its_last_line() -> None:
+    """Also where that has four characters."""
+    for size in range(80):
+        said = [*SAID[:2], (True, SAID[3][1] | {"params": {"a": "x" * size}})]
+        assert read(wrapped(said, WRAPPINGS["base64 on several lines"])) == said
+
+
 def test_a_message_keeps_its_bytes_and_its_place() -> None:
     """Numbers and white space, too; a place in quotes is where the message begins."""
     text = '{"jsonrpc": "2.0",  "id":1.0, "method":"a\\u00e4"}'
