@@ -46,9 +46,12 @@ def _page(title: str, *parts: str, goes_to: str = "") -> bytes:
 
 
 def host_of(uri: str) -> str:
-    """Return where a redirect leads: its host, or its scheme where it has no host."""
+    """Return where a redirect leads: its host, or the program that its scheme opens."""
     parts = urlsplit(uri)
-    return parts.hostname or f"{parts.scheme}:"
+    host = parts.hostname or ""
+    if parts.scheme in ("http", "https"):
+        return host
+    return f"{parts.scheme}://{host}" if host else f"{parts.scheme}:"
 
 
 def waiting_page(ticket: Ticket, path: str) -> bytes:

@@ -11,6 +11,7 @@ import pytest
 from humanmcp.extensions.authority import answers
 from humanmcp.extensions.authority.answers import Place, Prepared, redirect_fits, uris_refused
 from humanmcp.extensions.authority.check import CODES, judge
+from humanmcp.extensions.authority.consent import host_of
 from humanmcp.extensions.authority.grants import Grants, challenge_of
 from humanmcp.extensions.authority.mistakes import mistakes
 from humanmcp.extensions.authority.mistakes import of_step as choices
@@ -298,6 +299,20 @@ def test_an_address_with_a_secret_in_it_is_written_without_it(name: str) -> None
         WebRequest("POST", "/as/register", body=json.dumps({name: [address]})),
     ):
         assert secret not in asked.text()
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("http://127.0.0.1:3999/cb", "127.0.0.1"),
+        ("https://a.example/cb", "a.example"),
+        ("evil://127.0.0.1/cb", "evil://127.0.0.1"),
+        ("com.example.app:/cb", "com.example.app:"),
+    ],
+)
+def test_a_program_that_a_scheme_opens_is_not_taken_for_a_host(uri: str, shown: str) -> None:
+    """A person looks there for this computer."""
+    assert host_of(uri) == shown
 
 
 def test_what_is_granted_by_mistake_is_a_problem_of_its_own() -> None:
