@@ -124,11 +124,11 @@ def racing(seed: int, most: float = 0.002, kill: tuple[str, int] = ("", 0)) -> I
 
 
 @contextmanager
-def failing_at(call: int, number: int = errno.ENOSPC) -> Iterator[Countdown]:
-    """Fail the n-th call that changes something, and no other one."""
+def failing_at(call: int, number: int = errno.ENOSPC, *, once: bool = True) -> Iterator[Countdown]:
+    """Fail the n-th call that changes something, and no other one; or each from there on."""
 
     def failure() -> OSError:
         return OSError(number, os.strerror(number))
 
-    with _counting(Countdown(call, failure, once=True)) as countdown:
+    with _counting(Countdown(call, failure, once=once)) as countdown:
         yield countdown

@@ -12,6 +12,7 @@ import re
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -30,7 +31,13 @@ from humanmcp.extensions.classroom.demo.lesson import (
 )
 from humanmcp.extensions.classroom.room import records
 from humanmcp.extensions.classroom.room.clock import RoomClock
-from humanmcp.extensions.classroom.room.pairs import QUESTIONS, ModelSide, Pair, PairTalk
+from humanmcp.extensions.classroom.room.pairs import (
+    QUESTIONS,
+    ModelSide,
+    Pair,
+    PairTalk,
+    ServerSide,
+)
 from humanmcp.extensions.classroom.room.practice import PracticeSession
 from humanmcp.extensions.classroom.room.records import (
     DoorState,
@@ -45,11 +52,10 @@ from humanmcp.extensions.classroom.room.seat import RoomSeat, SeatParts, mark_of
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.atomic import keeping, write_private
 from humanmcp.inbox.attendant import Attendant
-from humanmcp.inbox.contract import UnknownItemError
+from humanmcp.inbox.contract import Life, StoreError, UnknownItemError
 from humanmcp.locales import language_of, say, spoken_language
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.answer_book.decide import Mode
-from humanmcp.protocol.conversation.transcript import Frame
 from humanmcp.server.memory_connection import MemoryConnection
 
 if TYPE_CHECKING:
@@ -58,7 +64,7 @@ if TYPE_CHECKING:
 
     from humanmcp.desk.guard import Address
     from humanmcp.extensions.classroom.demo.steps import LessonSteps
-    from humanmcp.inbox.contract import Inbox
+    from humanmcp.inbox.contract import Inbox, SessionFacts
     from humanmcp.server.session import ServedSession
 
 EVERY: Final = 0.3
@@ -333,9 +339,9 @@ class Classroom:
         for seat in seats:
             number = seat.record.number
             with self._lock:
+                self.part([seat])
                 self._seats.pop(number, None)
                 self.removed[number] = seat.record
-                self.part([seat])
                 self.door.dismiss(Visitor(RoomRole.WATCHER, number))
                 for knock in [one for one, given in self.granted.items() if given == number]:
                     self.send_away(knock)
@@ -491,9 +497,7 @@ class Classroom:
             return
         with self._lock:
             self.part([model, server])
-            pair = PairRecord(model.record.number, server.record.number)
-            self.record.pairs.append(pair)
-            self._begin_pair(pair)
+            self._begin_pair(PairRecord(model.record.number, server.record.number))
         for one in (model, server):
             one.note(told="")
 
@@ -511,14 +515,34 @@ class Classroom:
     def part(self, seats: Iterable[RoomSeat]) -> None:
         """End the pairs of these seats. What is open there ends, and stays in the history."""
         with self._lock:
-            for pair in {id(one): one for one in map(self.pair_of, seats) if one}.values():
-                self.record.pairs.remove(pair)
-                self.keep()
-                if host := self._pairs.pop(pair.model, None):
-                    host.part()
-                for number in (pair.model, pair.server):
-                    if (seat := self.seat(number)) is not None:
-                        seat.note(told="parted")
+            for pair in filter(None, map(self.pair_of, seats)):
+                self._part(pair)
+
+    def _part(self, pair: PairRecord) -> None:
+        """End a pair, if it has not ended yet."""
+        with self._lock:
+            others = [one for one in self.record.pairs if one is not pair]
+            if len(others) == len(self.record.pairs):
+                return
+            self._keep_pairs(others)
+            if host := self._pairs.pop(pair.model, None):
+                host.part()
+            for number in (pair.model, pair.server):
+                if (seat := self.seat(number)) is not None:
+                    seat.note(told="parted")
+
+    def _keep_pairs(self, pairs: list[PairRecord]) -> None:
+        """Change which seats are joined, unless the disk refuses it.
+
+        Raises:
+            StoreError: it does.
+        """
+        before, self.record.pairs = self.record.pairs, pairs
+        try:
+            self.keep()
+        except StoreError:
+            self.record.pairs = before
+            raise
 
     def _begin_pair(self, pair: PairRecord) -> None:
         """Attend to a pair: a new one, or where the process before has left it."""
@@ -526,33 +550,34 @@ class Classroom:
         if model is None or server is None:
             return
         connection, talk = MemoryConnection(), PairTalk(self._questions())
-        parts, frames = server.maker(Mode.BY_HAND), list[Frame]()
-        try:
-            facts = server.inbox.facts(pair.server_session) if pair.server_session else None
-            if pair.model_session:
-                model.inbox.facts(pair.model_session)
-        except UnknownItemError:  # somebody deleted it: the pair begins again
+        parts = server.maker(Mode.BY_HAND)
+        facts = _open_facts(server.inbox, pair.server_session)
+        is_whole = not pair.model_session or _open_facts(model.inbox, pair.model_session)
+        if facts is None or not is_whole:
             facts, pair.model_session = None, ""
         if facts is not None:
-            frames += server.inbox.frames(pair.server_session)
             make: Callable[[], ServedSession] = partial(
                 parts.session, connection, server.inbox, facts=facts
             )
-        else:
+        else:  # new, or somebody ended or deleted a session of it: the pair begins again
             session = parts.session(connection, server.inbox)
             pair.server_session = session.journal.name
             make = lambda: session  # noqa: E731 - one of two
-        self.keep()
+            try:
+                self._keep_pairs([*(one for one in self.record.pairs if one is not pair), pair])
+            except StoreError:
+                session.leave()
+                raise
 
         def noted(name: str) -> None:
             pair.model_session = name
             self.keep()
 
         side = partial(ModelSide, model.inbox, pair.model_session)
-        host = Pair(talk, connection, side, noted, language_of(self.language))
-        host.go_on(frames)
+        other = ServerSide(server.inbox, pair.server_session, connection)
+        host = Pair(talk, other, side, noted, language_of(self.language))
         self._pairs[pair.model] = host
-        self.attendant.attend(PracticeSession(make))
+        self.attendant.attend(PracticeSession(make, partial(self._part, pair)))
         self.attendant.attend(host)
 
     def _questions(self) -> list[str]:
@@ -729,6 +754,14 @@ class Classroom:
     def _tell(self) -> None:
         self.teacher.board.poke()
         self.wall.board.poke()
+
+
+def _open_facts(inbox: Inbox, session: str) -> SessionFacts | None:
+    """Return what is known of a session that can be gone on with; None for no such one."""
+    with suppress(UnknownItemError):
+        if session and (facts := inbox.facts(session)).life is not Life.CLOSED:
+            return facts
+    return None
 
 
 def _text_of(file: Path) -> str:

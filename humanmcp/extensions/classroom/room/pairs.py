@@ -22,20 +22,32 @@ import logging
 import os
 import time
 from collections import deque
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common.timestamps import now as stamp
 from humanmcp.extensions.classroom.demo.good_host import Answered, Failed, GoodHost, WasAsked
 from humanmcp.extensions.classroom.demo.steps import INITIALIZE, initialized, tells_of_tools
 from humanmcp.inbox.attendant import PollSchedule
-from humanmcp.inbox.contract import Answer, Draft, Item, Role, SessionFacts, StoreError, Waiting
+from humanmcp.inbox.contract import (
+    Answer,
+    Draft,
+    Item,
+    Key,
+    Role,
+    SessionFacts,
+    StoreError,
+    UnknownItemError,
+    Waiting,
+)
 from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.outcomes import Refused, Sent
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
-from humanmcp.protocol.json.jsonrpc import Message, read_text
+from humanmcp.protocol.json.jsonrpc import Message, encoded, read, read_text
 from humanmcp.protocol.json.tree import array_at, follow
 from humanmcp.protocol.session import McpSession, Party
 from humanmcp.protocol.tables import versions
@@ -43,13 +55,13 @@ from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.rules.sampling import TEXT_ONLY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from humanmcp.inbox.contract import Inbox, Reply
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.json.jsonrpc import JsonObject
-    from humanmcp.server.memory_connection import MemoryConnection
+    from humanmcp.server.memory_connection import MemoryConnection, SentLine
 
 _log = logging.getLogger(__name__)
 
@@ -197,6 +209,9 @@ class ModelSide:
         )
         self.answered: deque[JsonObject] = deque()
         """The answers of which the host has not heard yet."""
+        self._unkept: Callable[[], object] | None = None
+        """Keeps the answer that the disk refused: nobody hears of it before. Its reply is in the
+        inbox until then, so the next process takes it again."""
         facts, waiting = inbox.resume(name) if name else (_model_facts(), ())
         begin = InboxSession if name else InboxSession.begin
         self.session = begin(inbox, facts, stamp)
@@ -249,6 +264,8 @@ class ModelSide:
     def take(self) -> None:
         """Take what the person of the seat has sent."""
         self.session.catch_up()
+        if self._unkept is not None:
+            self._keep(self._unkept)
         for mark, reply in self.session.submissions():
             if isinstance(mark, str):
                 self.session.settle_outgoing(mark, (Diagnostic(NO_PEER, Severity.ERROR),))
@@ -260,21 +277,67 @@ class ModelSide:
         if isinstance(outcome, Refused):
             self.session.refuse(number, outcome.verdict.diagnostics)
         elif isinstance(outcome, Sent):
-            line = outcome.own.encode("utf-8", "surrogatepass")
-            self.session.keep(
-                f"the model's answer {number}",
-                lambda: self.session.record(Direction.OUT, line, number, by=reply.by),
-            )
-            answer = Answer(outcome.own, reply.by, stamp(), outcome.deliberate)
-            self.session.close(number, ExchangeState.ANSWERED, answer)
-            self.answered.append(_body(outcome.own))
-            self._is_there = False
+            self._keep(partial(self._answer, number, outcome, reply.by))
+
+    def _keep(self, write: Callable[[], object]) -> None:
+        """Keep an answer now, or with the next look if the disk refuses it."""
+        self._unkept = write
+        try:
+            write()
+        except StoreError as error:
+            _log.warning("an answer of the model waits: %s", error)
+        else:
+            self._unkept = None
+
+    def _answer(self, number: int, sent: Sent, by: str) -> None:
+        line = sent.own.encode("utf-8", "surrogatepass")
+        self.session.record(Direction.OUT, line, number, by=by)
+        answer = Answer(sent.own, by, stamp(), sent.deliberate)
+        self.session.close(number, ExchangeState.ANSWERED, answer)
+        self.answered.append(_body(sent.own))
+        self._is_there = False
 
 
 def _model_facts() -> SessionFacts:
     return SessionFacts(
         name="", started=stamp(), role=Role.MODEL, pid=os.getpid(), client=PAIR_HOST
     )
+
+
+class ServerSide(NamedTuple):
+    """The server's session, in the inbox of its seat; another one attends to it."""
+
+    inbox: Inbox
+    session: str
+    connection: MemoryConnection
+
+    def frames(self) -> Iterator[Frame]:
+        """Yield what was said. An answer whose line the disk refused is in the inbox alone."""
+        said = [
+            one
+            for one in self.inbox.frames(self.session)
+            if one.direction is Direction.OUT or not one.note
+        ]
+        answered = {one.number for one in said if one.direction is Direction.OUT}
+        for frame in said:
+            yield frame
+            if frame.direction is Direction.IN and frame.number not in answered:
+                item = self._item(frame.number)
+                if item is not None and item.answer is not None:
+                    raw = encoded(item.answer.line)
+                    yield frame._replace(direction=Direction.OUT, raw=raw)
+
+    def is_kept(self, heard: SentLine) -> bool:
+        """Return True if the process after this one will know this line, too."""
+        message = read(heard.content)
+        is_answer = isinstance(message, Message) and message.kind.is_answer
+        item = self._item(heard.related_to) if is_answer else None
+        return item is None or item.state is not ExchangeState.PENDING
+
+    def _item(self, number: int) -> Item | None:
+        with suppress(UnknownItemError):
+            return self.inbox.item(Key(self.session, number))
+        return None
 
 
 class Pair:
@@ -286,19 +349,21 @@ class Pair:
     def __init__(
         self,
         talk: PairTalk,
-        connection: MemoryConnection,
+        server: ServerSide,
         model: Callable[[], ModelSide],
         noted: Callable[[str], object],
         language: str,
     ) -> None:
-        self._talk, self._connection, self._model = talk, connection, model
+        self._talk, self._server, self._model = talk, server, model
+        self._connection = server.connection
+        self._told = tuple(server.frames())
+        self._heard: SentLine | None = None
         self._noted, self._language = noted, language
         self._side: ModelSide | None = None
         self._wake: Callable[[], object] = lambda: None
         self._schedule: PollSchedule | None = None
         self._is_parted = False
         self._turn: JsonObject = {}
-        self._told: Sequence[Frame] = ()
 
     @property
     def turn(self) -> str:
@@ -306,10 +371,6 @@ class Pair:
         if self._talk.is_over:
             return "over"
         return "model" if self._talk.waits_for_model else "server"
-
-    def go_on(self, frames: Iterable[Frame]) -> None:
-        """Be where the transcript of the server's session ends, once the model's is there."""
-        self._told = [one for one in frames if not one.note]
 
     def part(self) -> None:
         """End both sessions."""
@@ -326,19 +387,24 @@ class Pair:
         """Hand over what each side has said."""
         if self._is_parted:
             return None
-        if self._side is None:
-            try:
-                self._side = self._begun()
-            except StoreError:
-                return now + _ASKS_AGAIN
-        schedule = self._schedule
-        assert schedule is not None  # noqa: S101 - begun
+        try:
+            return self._talked(now)
+        except StoreError as error:  # the disk, or the process before holds a session
+            _log.info("a pair waits: %s", error)
+            return now + _ASKS_AGAIN
+
+    def _talked(self, now: float) -> float:
+        side, schedule = self._begun()
         if schedule.desks_are_due(now):
-            self._side.take()
+            side.take()
             schedule.desks_were_seen(now, time.monotonic(), waiting=self._talk.waits_for_model)
-        while (heard := self._connection.hear()) is not None:
+        while (heard := self._heard or self._connection.hear()) is not None:
+            self._heard = heard
+            if not self._server.is_kept(heard):
+                return now + _ASKS_AGAIN
+            self._heard = None
             self._talk.hear_server(heard.content)
-        self._advance(self._side)
+        self._advance(side)
         return schedule.next_desks
 
     def leave(self) -> None:
@@ -348,18 +414,25 @@ class Pair:
         if self._is_parted:
             self._connection.hang_up()
 
-    def _begun(self) -> ModelSide:
-        side = self._model()
+    def _begun(self) -> tuple[ModelSide, PollSchedule]:
+        """Return the model's side, where the transcripts end.
+
+        Raises:
+            StoreError: the process before still holds it, or the disk refuses its name.
+        """
+        side = self._side = self._side or self._model()
+        if self._schedule is not None:
+            return side, self._schedule
         self._noted(side.session.name)
-        self._schedule = PollSchedule(side.session.bell, text=False)
-        self._schedule.listen(self._wake)
+        schedule = self._schedule = PollSchedule(side.session.bell, text=False)
+        schedule.listen(self._wake)
         for frame in self._told:
             if frame.direction is Direction.OUT:
                 self._talk.hear_server(frame.raw)
             elif frame.direction is Direction.IN:
                 self._retell(side)
         self._told = ()
-        return side
+        return side, schedule
 
     def _retell(self, side: ModelSide) -> None:
         """Say a line again that the server has: each answer of the model before it is known."""

@@ -344,9 +344,14 @@ class Practice:
 class PracticeSession:
     """The session that a practice host talks to. The next process goes on with it where it was."""
 
-    def __init__(self, make: Callable[[], ServedSession]) -> None:
-        """Serve what `make` makes, once the process that ran it before has let go of it."""
-        self._make = make
+    def __init__(
+        self, make: Callable[[], ServedSession], on_over: Callable[[], object] = lambda: None
+    ) -> None:
+        """Serve what `make` makes, once the process that ran it before has let go of it.
+
+        `on_over` is called at its end, which its person can order, too.
+        """
+        self._make, self._on_over = make, on_over
         self._server: ServedSession | None = None
         self._wake: Callable[[], object] = lambda: None
         self._leaves = False
@@ -380,3 +385,5 @@ class PracticeSession:
         """End a lesson that is over; leave any other to the next process."""
         if self._server is not None:
             self._server.leave(to_others=not self._server.is_over)
+            if self._server.is_over:
+                self._on_over()
