@@ -18,9 +18,10 @@ from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
 from humanmcp.protocol.conversation.transcript import Direction, recorded_command
 from tests.extensions.tap.tap_process import COMMAND, Tapped, python, server
 from tests.support.person import Person
+from tests.support.recordings import SEED as FOLDER
 from tests.support.waiting import PATIENCE, until
 
-SEED: Final = Path(__file__).parents[2] / "export" / "seed" / "demo-app.log"
+SEED: Final = FOLDER / "demo-app.log"
 ENTRY: Final = re.compile(
     rb"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\] (IN|OUT): (\{.*\})$", re.MULTILINE
 )
