@@ -197,7 +197,7 @@ _PER_TRY: Final = 200
 """Characters that are charged for each failing start, besides those that were read."""
 _CUT: Final = 10
 """Where a window cuts a value, the error is in so many last characters, or in a string."""
-_LEAST: Final = 1 << 21
+_LEAST: Final = 1 << 19
 _CLOSER: Final = re.compile(r"[}\]]")
 _DEEP: Final = 1000
 """Characters that are charged for a value that is nested too deep to read."""
