@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.validation import captures
 from humanmcp.protocol.validation.captures import Origin, read_capture, read_recording
 from humanmcp.protocol.validation.message_finder import MessageFinder
 from humanmcp.protocol.validation.quoting import FILE_LAYERS, FileLayer
@@ -570,16 +571,19 @@ UNREAD: Final = {
 
 
 @pytest.mark.parametrize("name", UNREAD)
-def test_of_many_lines_that_cannot_be_read_the_first_are_kept(name: str) -> None:
+def test_of_many_lines_that_cannot_be_read_the_first_are_kept(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One note tells how many more there are, and where the first of them is."""
+    monkeypatch.setattr(captures, "_MOST_UNREAD", 300)
     written, torn = UNREAD[name], '{"jsonrpc": "2.0", "id": 1'
     said = [json.dumps(body) for _, body in SAID[:2]]
-    lines = read_capture("\n".join(map(written, [*said, *[torn] * 1_050, *said])))
+    lines = read_capture("\n".join(map(written, [*said, *[torn] * 400, *said])))
     kept = [one for one in lines if not one.more]
     (rest,) = (one for one in lines if one.more)
-    assert [one.text for one in kept] == [*said, *[torn] * 1_000, *said]
-    assert (rest.number, rest.direction, rest.level) == (1_003, Direction.NOTE, "")
-    assert rest.more == 49
+    assert [one.text for one in kept] == [*said, *[torn] * 300, *said]
+    assert (rest.number, rest.direction, rest.level) == (303, Direction.NOTE, "")
+    assert rest.more == 99
 
 
 def test_what_is_packed_is_read_up_to_a_bound() -> None:
