@@ -63,8 +63,8 @@ class Link(NamedTuple):
 class Format(NamedTuple):
     """A format of `humanmcp export`: the function that writes it, and the ending of its file.
 
-    The function takes a recording and options (`export/recording.py`). The sentences `export.` with its name,
-    and that with `.for`, of `section` say on the page what it is.
+    The function takes a recording and options (`export/recording.py`). Two sentences of `section`,
+    `export.` with its name and the same with `.for`, say on the page what it is.
     """
 
     writer: str
