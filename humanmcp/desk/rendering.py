@@ -21,8 +21,9 @@ from humanmcp import extensions
 from humanmcp.answering import summary
 from humanmcp.answering.schema import TypedDict
 from humanmcp.answering.summary import INLINE, reason_of, row_title
-from humanmcp.common.timestamps import clock, duration
+from humanmcp.common.timestamps import clock, duration, seconds_of
 from humanmcp.common.web_folder import web_folder
+from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import LANGUAGES, say, sentences_of, spoken_language, who
 from humanmcp.protocol.diagnostics.kinds import title_of
 from humanmcp.protocol.json.jsonrpc import DEEPEST_INCOMING, deeper_than
@@ -259,9 +260,20 @@ _QUOTED: Final = re.compile(r"`([^`]+)`")
 
 
 def told(item: Item, standing: Standing, by: str) -> str:
-    """Say what is so of an exchange (`summary.told_of`), beginning with a capital letter."""
-    words = summary.told_of(item, standing, by)
-    return say("desk", "banner.told", words=f"{words[:1].upper()}{words[1:]}")
+    """Say on a banner what is so of an exchange; of a decision, what each front end says."""
+    answer = item.answer
+    if standing.is_over and (item.purpose is Purpose.PROMPT or (answer and answer.action)):
+        words = summary.told_of(item, standing, by)
+        return say("desk", "banner.told", words=f"{words[:1].upper()}{words[1:]}")
+    parked = item.waiting.parked.way or "task"
+    return say(
+        "desk",
+        f"banner.{standing}",
+        by=by,
+        time=clock(seconds_of(answer.at) - seconds_of(item.arrived)) if answer else "",
+        how=say("desk", f"parked.{parked}"),
+        at=answer.fetched if answer else "",
+    )
 
 
 def sentence(text: str) -> Markup:

@@ -5,6 +5,8 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.answering.standing import Prospect, Standing, Urgency, prospects, standing_of
+from humanmcp.answering.summary import told_of
+from humanmcp.desk.rendering import told
 from humanmcp.inbox.contract import (
     FOLLOWS,
     SUBSCRIBED,
@@ -18,7 +20,7 @@ from humanmcp.inbox.contract import (
     Reply,
     Waiting,
 )
-from humanmcp.locales import LANGUAGES, find_sentence
+from humanmcp.locales import LANGUAGES, find_sentence, speaking
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import DROPPED
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
@@ -46,6 +48,11 @@ def decided(action: str, became: str = "", **parts: Any) -> Item:  # noqa: ANN40
     """Make a prompt that was decided, and of which this was seen."""
     answer = Answer("{}", "desk", AT, action=action, became=became)
     return prompt(**ANSWERED, answer=answer, **parts)
+
+
+def called(action: str) -> Item:
+    """Make a permission prompt that came as a call of a tool, and was decided."""
+    return item(**ANSWERED, method="tools/call", answer=Answer("{}", "desk", AT, action=action))
 
 
 TABLE: Final[list[tuple[Standing, Item, Life]]] = [
@@ -119,6 +126,10 @@ TABLE: Final[list[tuple[Standing, Item, Life]]] = [
     (Standing.RAN, decided("deny", became="ran"), Life.OPEN),
     (Standing.DENIED, decided("deny", host="gemini-cli", method="BeforeTool"), Life.OPEN),
     (Standing.DENIAL_SENT, decided("deny", line='{"agent_id": "a7"}'), Life.OPEN),
+    (Standing.ALLOW_UNTOLD, called("allow"), Life.OPEN),
+    (Standing.ALLOW_UNTOLD, called("change"), Life.CLOSED),
+    (Standing.DENIED, called("deny"), Life.OPEN),
+    (Standing.ANSWERED, called("answer"), Life.OPEN),
 ]
 
 
@@ -136,14 +147,14 @@ def test_the_table_has_every_standing() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("standing", Standing)
+@pytest.mark.parametrize(("standing", "exchange"), [row[:2] for row in TABLE])
 def test_every_standing_has_a_sentence_at_every_front_end(
-    standing: Standing, language: str
+    standing: Standing, exchange: Item, language: str
 ) -> None:
     """The page has a whole one, the terminal and `status.txt` a short one, rows a few words."""
-    purposes = {one.purpose for known, one, _ in TABLE if known is standing}
-    assert purposes == {Purpose.PROMPT} or find_sentence("desk", f"banner.{standing}", language)
-    assert find_sentence("standing", standing, language)
+    with speaking(language):
+        assert told(exchange, standing, "desk")
+        assert told_of(exchange, standing, "desk")
     shown_elsewhere = (Standing.WAITS, Standing.PARKED)  # a row shows the time, or how it is parked
     if not standing.is_over and standing not in shown_elsewhere:
         assert find_sentence("desk", f"state.{standing}", language)

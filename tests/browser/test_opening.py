@@ -185,7 +185,7 @@ def test_what_is_over_offers_nothing(agent: Serving, desk: Desking, window: Wind
     path = f"/api/exchanges/{one['session']}/{one['number']}"
     denied = {"text": '{"behavior":"deny","message":"no"}', "form": "text"}
     assert desk.post(f"{path}/reply", denied).status == 200
-    expect(page.locator("#status .answered")).to_be_visible()
+    expect(page.locator("#status .refused")).to_contain_text("Denied by")
     expect(page.locator(".verdict button")).to_have_count(0)
     expect(page.locator("#reason")).to_have_value("too early")
     until_keys_act(page)
