@@ -5,7 +5,6 @@ https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01
 
 from __future__ import annotations
 
-import base64
 import binascii
 import re
 from typing import TYPE_CHECKING, Any, Final
@@ -98,7 +97,9 @@ def _content(one: Json) -> str | None:
     if isinstance(text, str):
         return text
     try:
-        return base64.b64decode(blob, validate=True).decode() if isinstance(blob, str) else None
+        return (
+            binascii.a2b_base64(blob, strict_mode=True).decode() if isinstance(blob, str) else None
+        )
     except (binascii.Error, ValueError):
         return None
 
