@@ -63,8 +63,10 @@ class PoorNetwork:
         carrying = asyncio.create_task(self._deliver(packets, writer))
         due, packet = 0.0, b"-"
         while packet:
-            with suppress(OSError):
+            try:
                 packet = await reader.read(PACKET)
+            except OSError:  # reset: it is so at each further look
+                packet = b""
             is_lost = self._chance.random() < LOSS
             self.lost += is_lost
             due = max(due, self._loop.time() + DELAY + is_lost * AGAIN)
