@@ -23,7 +23,7 @@ from humanmcp.desk.login import digest
 from humanmcp.desk.moments import Press
 from humanmcp.desk.rights import Who
 from humanmcp.desk.routing import who_asks
-from humanmcp.inbox.contract import Key, UnknownItemError
+from humanmcp.inbox.contract import Key, Order, Reply, UnknownItemError
 from humanmcp.inbox.form_drafts import FormDrafts
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from humanmcp.desk.live import Live
     from humanmcp.desk.login import Door
     from humanmcp.desk.moments import Around, Listener, Panel
-    from humanmcp.inbox.contract import Inbox, Reply, SessionFacts
+    from humanmcp.inbox.contract import Inbox, SessionFacts
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -221,6 +221,18 @@ class Desk:
             is_stopped = result.outcome in {Outcome.BLOCKED, Outcome.REFUSED}
             self.judged(key, result.diagnostics, Press.STOPPED if is_stopped else Press.SENT)
         return result
+
+    def order(self, session: str, verb: str, form: Mapping[str, str]) -> str:
+        """Order what the button `act` of a form says, for an extension.
+
+        Returns why it is not done, "" if it is.
+        """
+        reply = Reply(f"{verb} {form.get('act', '')}", order=Order.EXTENSION)
+        try:
+            self.submit_outgoing(session, reply, form)
+        except service.OrderError as error:
+            return error.sentence()
+        return ""
 
     def submit_outgoing(
         self, session: str, reply: Reply, form: Mapping[str, str] | None = None

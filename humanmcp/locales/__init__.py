@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp import extensions
 
@@ -113,6 +113,19 @@ def speaking(language: str) -> Iterator[None]:
         yield
     finally:
         _reader.reset(token)
+
+
+def in_one_language(value: Any, language: str) -> Any:  # noqa: ANN401 - of JSON or TOML
+    """Choose the language of each text that is written in all: `{en = "…", ja = "…"}`."""
+    match value:
+        case dict() if value.keys() == {*LANGUAGES}:
+            return value[language]
+        case dict():
+            return {name: in_one_language(one, language) for name, one in value.items()}
+        case list():
+            return [in_one_language(one, language) for one in value]
+        case _:
+            return value
 
 
 def say(section: str, code: str, language: str = "", /, **fillings: object) -> str:

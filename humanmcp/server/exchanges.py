@@ -404,8 +404,8 @@ class ExchangeHandler:
         for one in self.capabilities:
             one.over(exchange, None if parked else timers, "")
         if timers is not None and not parked:
-            answer = Answer(sent.own, by, self.journal.clock.stamp(), sent.deliberate)
-            answer = answer._replace(action=action)
+            at = self.journal.clock.stamp()
+            answer = Answer(sent.own, by, at, sent.deliberate, action=action)
             self.journal.close_answered(
                 exchange.number,
                 exchange.state,
@@ -596,7 +596,7 @@ class ExchangeHandler:
             return ""
         response = Sent(exchange, None, text, Verdict(text, None, text), deliberate=True)
         key = self.journal.key(exchange.number)
-        return self.journal.decision_of(key, response, reply, self.session.negotiated)
+        return self.journal.decision_of(key, response, reply, self.session.negotiated)[0]
 
     def _leave_progress(self) -> None:
         """Stop our progress notifications for requests of which a person reports progress."""

@@ -25,8 +25,6 @@ from humanmcp.protocol.conversation.transcript import (
     ON_PURPOSE,
     Direction,
 )
-from humanmcp.protocol.json.jsonrpc import object_in
-from humanmcp.protocol.json.tree import text_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -123,20 +121,20 @@ class Journal(InboxSession):
 
     def decision_of(
         self, key: Key, answered: Sent, author: Reply | str, negotiated: NegotiatedState
-    ) -> str:
-        """Return the record of who decided what; "" for an answer that needs none.
+    ) -> tuple[str, str]:
+        """Return the record of who decided what, and what: "" for an answer that needs none.
 
         Each answer of a person has one, and each to a question or a permission prompt.
         """
         exchange, tools = answered.exchange, negotiated.known_tools
         is_asked = exchange.method == "tools/call" and bool(kind_of_tool(exchange.tool, tools))
         if isinstance(author, str) and (author == BY_US or not is_asked):
-            return ""
+            return "", ""
         reply = Reply("", by=author, at=self.clock.stamp()) if isinstance(author, str) else author
         own = answered.own
         action = action_of(exchange, own, tools, deliberate=answered.deliberate)
         decision = DecisionRecord(*key, exchange.method, exchange.request.raw, own, action=action)
-        return self.decided(decision, reply)
+        return self.decided(decision, reply), action
 
     def write_answer(  # noqa: PLR0913 - an answer, and who gave it
         self,
@@ -157,14 +155,13 @@ class Journal(InboxSession):
         or when the client of a parked call asks for it.
         """
         by = author if isinstance(author, str) else author.by
-        decision = self.decision_of(key, sent, author, negotiated)
+        decision, action = self.decision_of(key, sent, author, negotiated)
         said = sent.line if line is None else line
         if sent.line is not None and said is not None:
             number = key.number
             self.write(said, number, by=by, note=note, decision=decision, receipt=number)
         elif decision:
             self._note_decision(decision, by)
-        action = text_at(object_in(decision), "action") if decision else ""
         return action if action in DECIDES else ""
 
     def _note_decision(self, decision: str, by: str) -> None:

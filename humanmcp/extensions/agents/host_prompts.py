@@ -147,6 +147,7 @@ def _check_hook(
     """Yield what is so of a hook, and what is wrong with the inbox folder of one that works."""
     about = {"label": host.label, "path": hooks.path, "host": host.name}
     words = words_of(facts.command) if facts else ()
+    ours = as_ours(words)
     if facts is None:
         yield _finding(doctor.problem, "hook part", **about)
     elif not facts.limit < facts.wait:
@@ -155,12 +156,12 @@ def _check_hook(
         yield _finding(
             doctor.problem, "hook off", **about, file=off.path, member=off.member, value=off.value
         )
-    elif not _is_harmless(as_ours(words), _HOOK_FLAGS | {"--inbox"}):
+    elif not _is_harmless(ours, _HOOK_FLAGS | {"--inbox"}):
         command = without_secrets(facts.command)
         yield _finding(doctor.warning, "hook other", **about, command=command)
-    elif not _is_harmless(as_ours(words), _HOOK_FLAGS):
+    elif not _is_harmless(ours, _HOOK_FLAGS):
         yield _finding(doctor.ok, "hook reaches", **about)
-    elif why := _cannot_start(as_ours(words)):
+    elif why := _cannot_start(ours):
         yield _finding(doctor.problem, "hook silent", **about, why=why)
     elif facts.matcher:
         yield _finding(doctor.warning, "hook matcher", **about, matcher=facts.matcher)

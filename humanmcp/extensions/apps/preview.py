@@ -57,11 +57,11 @@ def below(request: Request, opened: OpenExchange) -> str:
         ("", {}),
     )
     frames = opened.inbox.last_frames_before(item.key.session, 0, WATCHED)
-    is_over = item.state is ExchangeState.ANSWERED and item.answer is not None
+    sent = item.answer if item.state is ExchangeState.ANSWERED else None
     known = {
         "uri": uri,
         "tool": {"name": name, "inputSchema": object_at(tool, "inputSchema")},
-        "sent": item.answer.line if is_over and item.answer else None,
+        "sent": None if sent is None else sent.line,
         "words": {
             code.removeprefix(_SCRIPT): text
             for code, text in sentences_of("apps", spoken_language()).items()

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.answering.service import OrderError, Outcome
+from humanmcp.answering.service import Outcome
 from humanmcp.desk import rights
 from humanmcp.desk.context import desk_of, page, page_router, signed
 from humanmcp.desk.inbox.waiting_list import ListFilter, listed
@@ -16,7 +16,7 @@ from humanmcp.desk.routing import FormValues
 from humanmcp.extensions.authority.mistakes import mistakes
 from humanmcp.extensions.authority.orders import ORDER
 from humanmcp.extensions.authority.steps import Step
-from humanmcp.inbox.contract import Key, Order, Reply, Role, UnknownItemError
+from humanmcp.inbox.contract import Key, Reply, Role, UnknownItemError
 from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.model import TextForm
 
@@ -61,12 +61,8 @@ def show(request: Request, name: str) -> HTMLResponse:
 @router.post("/authority/{name}")
 def order(request: Request, name: str, values: FormValues) -> Response:
     """Order something for the next steps."""
-    desk = desk_of(request)
-    reply = Reply(f"{ORDER} {values.get('act', '')}", order=Order.EXTENSION)
-    try:
-        desk.submit_outgoing(name, reply, values)
-    except OrderError as error:
-        return _page(request, name, error.sentence())
+    if why := desk_of(request).order(name, ORDER, values):
+        return _page(request, name, why)
     done = urlencode({"done": values.get("act", "")})
     return RedirectResponse(f"/authority/{name}?{done}", 303)
 

@@ -262,16 +262,7 @@ CODES: Final = (
     *("metadata-elsewhere", "scope-status", "resource", "no-authority", "other-authority"),
     *("issuer", "missing", "no-pkce", "no-registration", "foreign-endpoint", "client-id"),
     *("redirect-uris", "no-secret", "other-method", "redirect-elsewhere", "page-elsewhere"),
-    *(
-        "token-in-address",
-        "unknown-code",
-        "state",
-        "iss",
-        "access-token",
-        "token-type",
-        "expires",
-        "scope",
-    ),
-    *("not-rotated", "no-store", "granted", "error-code"),
+    *("token-in-address", "unknown-code", "state", "iss", "access-token", "token-type", "expires"),
+    *("scope", "not-rotated", "no-store", "granted", "error-code"),
 )
 """The codes of all problems."""

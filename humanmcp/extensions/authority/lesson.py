@@ -16,7 +16,7 @@ from humanmcp.desk.moments import Listener, Panel
 from humanmcp.desk.rendering import render
 from humanmcp.extensions.authority.answers import SECTION
 from humanmcp.extensions.authority.steps import read_response
-from humanmcp.locales import say, spoken_language
+from humanmcp.locales import in_one_language, say, spoken_language
 from humanmcp.protocol.conversation.transcript import Direction, is_of_step
 
 if TYPE_CHECKING:
@@ -87,16 +87,6 @@ def _written() -> Any:  # noqa: ANN401 - the types of TOML
     return tomllib.loads(Path(__file__).with_name("lesson.toml").read_text("utf-8"))
 
 
-def _spoken(value: Any, language: str) -> Any:  # noqa: ANN401 - as above
-    """Choose the language in a value of the file."""
-    if isinstance(value, list):
-        return [_spoken(one, language) for one in value]
-    if isinstance(value, dict):
-        spoken = value.get(language)
-        return spoken or {name: _spoken(one, language) for name, one in value.items()}
-    return value
-
-
 def words(name: str, language: str = "") -> str:
     """Return `title` or `teaches` of the lesson."""
     found: str = _written()[name][language or spoken_language()]
@@ -105,7 +95,7 @@ def words(name: str, language: str = "") -> str:
 
 def lesson_of(frames: Iterable[Frame], language: str = "") -> Lesson:
     """Read how far a session has come: by the answers of its person, in their order."""
-    spoken = _spoken(_written()["steps"], language or spoken_language())
+    spoken = in_one_language(_written()["steps"], language or spoken_language())
     found = Lesson([LessonStep(**one) for one in spoken])
     for frame in frames:
         step = found.open

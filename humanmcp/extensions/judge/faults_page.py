@@ -8,7 +8,6 @@ from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.reactions import WATCHED
-from humanmcp.answering.service import OrderError
 from humanmcp.desk import rights
 from humanmcp.desk.context import desk_of, page, page_router
 from humanmcp.desk.inbox.waiting_list import ListFilter, listed
@@ -17,7 +16,7 @@ from humanmcp.extensions.judge.misbehaviours import RIGHT, WRONG, misbehaviour
 from humanmcp.extensions.judge.reports import GRAVE, notes_of, said
 from humanmcp.extensions.judge.trying import ORDER, to_try, tried
 from humanmcp.extensions.judge.verdicts import Word
-from humanmcp.inbox.contract import Order, Reply, UnknownItemError
+from humanmcp.inbox.contract import UnknownItemError
 
 RIGHTS: Final = {
     **rights.read(rights.DESKS, "/faults/{name}"),
@@ -37,11 +36,8 @@ def show(request: Request, name: str) -> HTMLResponse:
 def act(request: Request, name: str, values: FormValues) -> Response:
     """Begin, end, or keep what the client showed."""
     desk = desk_of(request)
-    order = Reply(f"{ORDER} {values.get('act', '')}", order=Order.EXTENSION)
-    try:
-        desk.submit_outgoing(name, order, values)
-    except OrderError as error:
-        return _page(request, name, error.sentence())
+    if why := desk.order(name, ORDER, values):
+        return _page(request, name, why)
     desk.board.refresh(name, 0)
     return RedirectResponse(f"/faults/{name}", 303)
 

@@ -1,6 +1,8 @@
 // The preview of a tool's page: a host in this window, which shows what the two say. The page is a stranger's, whoever
 // typed it: it has an origin of its own, only messages come from it, and they are text here, whatever they ask for.
 
+import { button, make } from "../dom.js";
+
 const MOST = 200; // messages; a page may send for ever
 const LONGEST = 100_000; // characters of a message
 const SHOWN = 2000;
@@ -290,17 +292,17 @@ class AppPreview extends HTMLElement {
 
   /** A tool is answered by the person alone. @param {unknown} id @param {HTMLElement} row */
   askPerson(id, row) {
-    const area = element("textarea", { className: "json", rows: 3, ariaLabel: this.say("answer") });
+    const area = make("textarea", { class: "json", rows: 3, "aria-label": this.say("answer") });
     area.value = JSON.stringify({ content: [{ type: "text", text: "" }] }, null, 2);
-    const act = element("p", { className: "row" });
+    const act = make("p", { class: "row" });
     const done = (/** @type {() => void} */ tell) => { area.remove(); act.remove(); tell(); };
     act.append(
-      button(this.say("send"), () => {
+      button(this.say("send"), "small", () => {
         const result = read(area.value);
         area.ariaInvalid = String(!isObject(result));
         if (isObject(result)) done(() => this.reply(id, result));
       }),
-      button(this.say("reject"), () => done(() => this.refuse(id, -32000, "A person rejected this call"))),
+      button(this.say("reject"), "small", () => done(() => this.refuse(id, -32000, "A person rejected this call"))),
     );
     row.append(area, act);
   }
@@ -310,10 +312,10 @@ class AppPreview extends HTMLElement {
     const address = typeof url === "string" && URL.canParse(url) ? new URL(url) : null;
     const isSafe = address && /^https?:$/.test(address.protocol) && !address.username && !address.password;
     if (!isSafe) return this.refuse(id, -32000, "Only http and https addresses can be opened");
-    const act = element("p", { className: "row" });
-    const link = element("a", { href: address.href, target: "_blank", rel: "noopener noreferrer", className: "address", textContent: address.href });
-    link.addEventListener("click", () => { act.remove(); this.reply(id, {}); });
-    act.append(link, button(this.say("reject"), () => { act.remove(); this.refuse(id, -32000, "A person rejected this link"); }));
+    const act = make("p", { class: "row" });
+    const opens = { click: () => { act.remove(); this.reply(id, {}); } };
+    const link = make("a", { href: address.href, target: "_blank", rel: "noopener noreferrer", class: "address", on: opens }, address.href);
+    act.append(link, button(this.say("reject"), "small", () => { act.remove(); this.refuse(id, -32000, "A person rejected this link"); }));
     row.append(act);
   }
 
@@ -323,14 +325,15 @@ class AppPreview extends HTMLElement {
   list(from, message, text, problem = null) {
     const method = typeof message?.method === "string" ? message.method : "";
     const name = method || this.say(message?.error ? "error" : "response");
-    const row = element("li", { className: problem ? "refused" : "answered" });
-    const head = element("p");
-    head.append(element("b", { textContent: this.say(from) }), " ", element("code", { textContent: visible(name, 100) }));
-    row.append(head);
-    const about = this.known.words[`about ${method}`];
-    if (about && Object.hasOwn(this.known.words, `about ${method}`)) row.append(element("p", { className: "aside", textContent: about }));
-    if (problem) row.append(element("p", { className: "problem warning", textContent: problem }));
-    row.append(element("pre", { className: "wire", tabIndex: 0, textContent: visible(text, SHOWN) }));
+    const about = Object.hasOwn(this.known.words, `about ${method}`) ? this.known.words[`about ${method}`] : "";
+    const row = make(
+      "li",
+      { class: problem ? "refused" : "answered" },
+      make("p", {}, make("b", {}, this.say(from)), " ", make("code", {}, visible(name, 100))),
+      about ? make("p", { class: "aside" }, about) : null,
+      problem ? make("p", { class: "problem warning" }, problem) : null,
+      make("pre", { class: "wire", tabindex: 0 }, visible(text, SHOWN)),
+    );
     this.piece("messages").append(row);
     return row;
   }
@@ -380,18 +383,6 @@ function written(value) {
 function visible(text, most) {
   const shown = text.slice(0, most).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (one) => `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
   return text.length > most ? `${shown} …` : shown;
-}
-
-/** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {Record<string, any>} [properties] @returns {HTMLElementTagNameMap[Tag]} */
-function element(tag, properties = {}) {
-  return Object.assign(document.createElement(tag), properties);
-}
-
-/** @param {string} text @param {() => void} act */
-function button(text, act) {
-  const made = element("button", { type: "button", className: "small", textContent: text });
-  made.addEventListener("click", act);
-  return made;
 }
 
 customElements.define("app-preview", AppPreview);

@@ -31,7 +31,7 @@ from humanmcp.extensions.classroom.demo.steps import (
     Passing,
     initialized,
 )
-from humanmcp.locales import describe, say
+from humanmcp.locales import describe, in_one_language, say
 from humanmcp.locales.stop import StopError, stopped
 from humanmcp.protocol.answer_book.book_format import (
     BookError,
@@ -432,7 +432,7 @@ def _passing(written: Any, place: str, language: str) -> Passing:  # noqa: ANN40
     for name in _OF_A_MEMBER:
         if name in written and "at" not in written:
             raise BookError(place, "alone value", name=name)
-    value = _spoken(written.get("value"), language)
+    value = in_one_language(written.get("value"), language)
     json_text(value, f"{place}.value")
     picks = flag(written.get("picked", False), f"{place}.picked")
     return Passing(
@@ -470,20 +470,8 @@ def _json(value: Any, place: str, language: str) -> JsonObject:  # noqa: ANN401 
     """Read a value for the wire; a text in it may be written in both languages."""
     said = dict(table(value, place))
     json_text(said, place)
-    spoken: JsonObject = _spoken(said, language)
+    spoken: JsonObject = in_one_language(said, language)
     return spoken
-
-
-def _spoken(value: Any, language: str) -> Any:  # noqa: ANN401 - any JSON value
-    match value:
-        case dict() if set(value) == _BOTH:
-            return value[language]
-        case dict():
-            return {name: _spoken(one, language) for name, one in value.items()}
-        case list():
-            return [_spoken(one, language) for one in value]
-        case _:
-            return value
 
 
 WEATHER: Final = "weather"

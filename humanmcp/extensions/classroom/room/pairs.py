@@ -241,7 +241,7 @@ class ModelSide:
         if not self._mcp.pending:
             number = self._mcp.exchanges.last + 1
             question = {"jsonrpc": "2.0", "id": number, "method": ASK, "params": params}
-            line = json.dumps(question, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            line = encoded(json.dumps(question, ensure_ascii=False))
             self.session.record(Direction.IN, line, number)
             self._mcp.receive(line)
         if not self._is_there:  # also where the process before was killed between the two
@@ -290,8 +290,7 @@ class ModelSide:
             self._unkept = None
 
     def _answer(self, number: int, sent: Sent, by: str) -> None:
-        line = sent.own.encode("utf-8", "surrogatepass")
-        self.session.record(Direction.OUT, line, number, by=by)
+        self.session.record(Direction.OUT, encoded(sent.own), number, by=by)
         answer = Answer(sent.own, by, stamp(), sent.deliberate)
         self.session.close(number, ExchangeState.ANSWERED, answer)
         self.answered.append(_body(sent.own))
@@ -453,7 +452,7 @@ class Pair:
         is_new = True
         while is_new:
             while line := self._talk.next_line():
-                self._connection.say(line.encode("utf-8", "surrogatepass"))
+                self._connection.say(encoded(line))
             is_new = self._is_answered(side)
         if self._talk.waits_for_model:
             side.ask(self._turn, self._language)

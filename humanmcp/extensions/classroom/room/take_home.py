@@ -91,11 +91,11 @@ def take_home(classroom: Classroom, seat: RoomSeat) -> TakeHome:
 
 
 def _step(step: DemoStep, kept: StepRecord | None) -> DoneStep:
-    state = "not begun"
-    if kept is not None:
-        tried = "tried" if kept.tries else "not begun"
-        state = "passed" if kept.passed and not kept.given else "given" if kept.given else tried
-    return DoneStep(step.title, step.method, state, kept.tries if kept else 0)
+    if kept is None:
+        return DoneStep(step.title, step.method, "not begun", 0)
+    found = {"given": kept.given, "passed": kept.passed, "tried": bool(kept.tries)}
+    state = next((name for name, is_so in found.items() if is_so), "not begun")
+    return DoneStep(step.title, step.method, state, kept.tries)
 
 
 def _version(lesson: LessonSteps) -> str:
