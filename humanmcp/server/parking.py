@@ -20,15 +20,15 @@ from humanmcp.protocol.conversation import parking
 from humanmcp.protocol.conversation.exchange import APPROVAL, Exchange, kind_of_tool
 from humanmcp.protocol.conversation.exchanges import watches
 from humanmcp.protocol.conversation.outcomes import Refused, Sent
-from humanmcp.protocol.conversation.parking import (
+from humanmcp.protocol.conversation.parking import ParkedCall
+from humanmcp.protocol.conversation.stages import ExchangeState
+from humanmcp.protocol.conversation.tickets import (
     RESULT_TOOL_NAME,
     ParkedAs,
-    ParkedCall,
     Ticket,
     asked_ticket,
     asks_with_ticket,
 )
-from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.timeouts import REPEAT_WITHIN
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm

@@ -10,7 +10,8 @@ import pytest
 from humanmcp.protocol.answer_book.book_format import parse
 from humanmcp.protocol.conversation import parking, questions
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
-from humanmcp.protocol.conversation.parking import ParkedAs, ParkedCall, Ticket, asked_ticket
+from humanmcp.protocol.conversation.parking import ParkedCall
+from humanmcp.protocol.conversation.tickets import ParkedAs, Ticket, asked_ticket
 from humanmcp.protocol.conversation.timeouts import TimeoutPlan
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import check
