@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.protocol.json.jsonrpc import TOKEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
 
 _ESCAPED: Final = str.maketrans({"~": "~0", "/": "~1"})
@@ -76,9 +76,9 @@ def _index(step: str | int) -> float:
 
 
 def leaves(
-    value: Any, path: tuple[str | int, ...] = ()
+    value: Any, path: tuple[str | int, ...] = (), names: Container[str | int] | None = None
 ) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield each leaf of a value with its path, in order."""
+    """Yield each leaf of a value with its path, in order; with `names`, the members so called."""
     if not isinstance(value, (dict, list, tuple)):
         yield path, value
         return
@@ -89,7 +89,8 @@ def leaves(
             if isinstance(part, (dict, list, tuple)):
                 opened.append(((*path, step), _parts(part)))
                 break
-            yield (*path, step), part
+            if names is None or step in names:
+                yield (*path, step), part
         else:
             opened.pop()
 

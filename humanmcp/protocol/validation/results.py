@@ -201,7 +201,8 @@ _OURS: Final = frozenset({"content", "resultType", "_meta"})
 
 def _arm(exchange: Exchange, value: JsonObject) -> tuple[str, list[RawDiagnostic]]:
     """Return the object that a result must be, and problems; "" if it cannot be checked further."""
-    kind = methods.of(exchange.method).result_in(exchange.version)
+    method = methods.of(exchange.method)
+    kind = method.result_in(exchange.version)
     if features(exchange.version).result_types:
         typed = "resultType" in SHAPES[kind].members
         return _typed_arm(exchange, value, kind) if typed else (kind, [])
@@ -210,7 +211,7 @@ def _arm(exchange: Exchange, value: JsonObject) -> tuple[str, list[RawDiagnostic
         return "TaskPayload", judge(
             value["content"], _CONTENT, exchange.version, (*_RESULT, "content")
         )
-    if methods.of(exchange.method).as_task and "task" in value and "content" not in value:
+    if method.as_task and "task" in value and "content" not in value:
         if not wished:
             return "", [kinds.unrequested_task((*_RESULT, "task"), at_name=True)]
         return "CreateTaskResult", []

@@ -147,7 +147,10 @@ def page_of_a_tool(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     "visibility?: Array<"model" | "app">".
     """
     for index, tool in enumerate(array_at(answer.value, "tools")):
-        meta, at = object_at(tool, "_meta"), answer.at("tools", index, "_meta")
+        meta = object_at(tool, "_meta")
+        if not meta:
+            continue
+        at = answer.at("tools", index, "_meta")
         for steps in (_NEW, _OLD):
             uri, place = follow(tool, *steps), (*at, *steps[1:])
             if uri is not None and not (isinstance(uri, str) and uri.startswith(APP_SCHEME)):
@@ -202,10 +205,13 @@ def text_beside_the_page(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
     "Tools MUST return meaningful content array even when UI is available"
     """
-    content, tool = answer.value.get("content"), answer.exchange.tool
+    tool = answer.exchange.tool
     declared = answer.negotiated.known_tools.get(tool)
+    if declared is None or not page_of(declared):
+        return
+    content = answer.value.get("content")
     seen = array_at(declared, "_meta", "ui", "visibility") or _SEERS
-    if not isinstance(content, list) or not page_of(declared) or "model" not in seen:
+    if not isinstance(content, list) or "model" not in seen:
         return
     if all(follow(one, "type") == "text" and not text_at(one, "text").strip() for one in content):
         yield kinds.page_without_text(answer.at("content"), tool=shown(tool))

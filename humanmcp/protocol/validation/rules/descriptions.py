@@ -84,10 +84,8 @@ def secret_order(text: str) -> str:
 def orders_to_be_silent(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Report the first such order in each tool, prompt or resource."""
     told: set[object] = set()
-    for path, leaf in leaves(answer.value, answer.at()):
-        if not (isinstance(leaf, str) and path and path[-1] in _READ_BY_MODELS):
-            continue
-        words = secret_order(leaf)
+    for path, leaf in leaves(answer.value, answer.at(), _READ_BY_MODELS):
+        words = secret_order(leaf) if isinstance(leaf, str) else ""
         if words and path[:3] not in told:
             told.add(path[:3])
             yield kinds.order_to_be_silent(path, words=shown(words))
