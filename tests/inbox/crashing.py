@@ -6,6 +6,7 @@ A killed process runs none of its cleaning up, so from the chosen call on every 
 import errno
 import os
 import random
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -69,6 +70,18 @@ def killed_at(call: int) -> Iterator[Countdown]:
             yield countdown
         except Crash:
             return
+
+
+@contextmanager
+def killing_at(call: int) -> Iterator[Countdown]:
+    """Kill this process with SIGKILL before its n-th call that changes something."""
+
+    def failure() -> BaseException:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return Crash()
+
+    with _counting(Countdown(call, failure, once=False)) as countdown:
+        yield countdown
 
 
 @contextmanager

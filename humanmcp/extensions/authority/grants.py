@@ -116,6 +116,11 @@ class Grants:
         found.sessions = dict(record.get("sessions", {}))
         return found
 
+    def undo(self, before: Grants) -> None:
+        """Take back what nobody was told. A grant that has ended stays ended."""
+        self.clients, self.codes = before.clients, before.codes
+        self.grants = {name: one for name, one in before.grants.items() if name in self.grants}
+
     # -- clients ----------------------------------------------------------------------------------
 
     def register(

@@ -17,6 +17,7 @@ Values of secrets are in this process alone. What is kept in the file of the por
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import math
@@ -77,6 +78,8 @@ MOST_WAITING: Final = 50
 """Steps that wait for a person at once; more are told to come again. No other step waits."""
 _WRITE: Final = "write"
 """The scope that is asked for by *ask for more scope*."""
+_CHANGES: Final = (Step.REGISTER, Step.TOKEN)
+"""The steps that change what is kept."""
 _MANY: Final = WebResponse(503, (("retry-after", "5"),), "")
 _LOST: Final = WebResponse(500, (), "")
 
@@ -192,11 +195,20 @@ class AuthoritySession:
             return Grants()
 
     def _keep(self) -> None:
+        """Write the file.
+
+        Raises:
+            OSError: the disk is full, say.
+        """
         with self._lock:
             content = json.dumps(self._grants.as_record()).encode()
+        self._kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(self._kept.parent, self._kept, content, durable=os.name != "nt")
+
+    def _keep_if_possible(self) -> None:
+        """Write the file, unless the disk refuses: the next change writes it."""
         try:
-            self._kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_file(self._kept.parent, self._kept, content, durable=os.name != "nt")
+            self._keep()
         except OSError as error:
             logger.warning("the sign-ins are not kept: %s", error)
 
@@ -229,7 +241,7 @@ class AuthoritySession:
         with self._lock:
             is_new = self._grants.own(grant.client, session)
         if is_new:
-            self._do(self._keep)
+            self._do(self._keep_if_possible)
 
     def ask(  # noqa: PLR0913, PLR0917 - a request, and who waits
         self,
@@ -296,11 +308,17 @@ class AuthoritySession:
         if waits >= MOST_WAITING and asked.step in {*self._by_hand, Step.AUTHORIZE}:
             asked.told(Outgoing(_MANY))
             return
+        with self._lock:
+            before = copy.deepcopy(self._grants) if asked.step in _CHANGES else None
         try:
             self._answer(asked)
-        except InboxError as error:  # what cannot be recorded is not answered
+        except (InboxError, OSError) as error:  # what is not kept or recorded has not happened
             logger.warning("a step of signing in cannot be kept: %s", error)
             self._waiting.pop(self._numbers, None)
+            if before is not None:
+                with self._lock:
+                    self._grants.undo(before)
+                self._keep_if_possible()
             asked.told(Outgoing(_MANY))
         except Exception:
             self._waiting.pop(self._numbers, None)
@@ -356,7 +374,7 @@ class AuthoritySession:
                 *(asked.step, asked.place, self._grants, asked.request, now),
                 *(asked.error, asked.scope),
             )
-        if asked.step not in (Step.REGISTER, Step.TOKEN):
+        if asked.step not in _CHANGES:
             return found
         self._keep()
         if found.client:
@@ -569,4 +587,4 @@ class AuthoritySession:
                 case _:
                     pass
         if first == "expire":
-            self._keep()
+            self._keep_if_possible()

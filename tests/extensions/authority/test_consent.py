@@ -213,3 +213,40 @@ def test_a_decision_that_the_disk_refused_is_made_once_or_never(
     end = ChainEnd(facts.decisions, facts.last_decision)
     assert list(verify_decisions(records, lambda _: end)) == []
     assert len(sitting.codes) == 1
+
+
+def test_a_stolen_refresh_token_ends_its_grant_also_on_a_full_disk(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be kept is taken back, but not the end of a grant."""
+    ticket = sitting.authorize()
+    assert isinstance(ticket, Ticket)
+    sitting.decide(ticket, "allow")
+
+    heard: list[Outgoing | None] = []
+    sitting.session.await_decision(ticket.name, heard.append)
+    sitting.session.step(time.monotonic())
+    assert heard[0] is not None
+    code = heard[0].response.header("location").partition("code=")[2].partition("&")[0]
+
+    def given(grant_type: str, **form: str) -> tuple[int, str]:
+        body = urlencode({"grant_type": grant_type, "client_id": sitting.client, **form})
+        got = sitting.ask(Step.TOKEN, WebRequest("POST", "/", body=body))
+        assert isinstance(got, Outgoing)
+        return got.response.status, got.response.members.get("refresh_token", "")
+
+    def exchanged() -> tuple[int, str]:
+        shown = {"code": code, "code_verifier": "v" * 43, "redirect_uri": URI}
+        return given("authorization_code", **shown)
+
+    with full_disk(monkeypatch, Direction.OUT):
+        assert exchanged()[0] == 503
+    status, first = exchanged()
+    assert status == 200  # nobody had got anything for the code
+    with full_disk(monkeypatch, Direction.OUT):
+        assert given("refresh_token", refresh_token=first)[0] == 503
+    status, second = given("refresh_token", refresh_token=first)
+    assert status == 200
+    with full_disk(monkeypatch, Direction.OUT):
+        assert given("refresh_token", refresh_token=first)[0] == 503
+    assert given("refresh_token", refresh_token=second)[0] == 400
