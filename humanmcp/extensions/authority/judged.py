@@ -120,7 +120,8 @@ class JudgedAuthority:
     ) -> Answered:
         head, _, body = request.text().partition("\n\n")
         first = KIND.gist(step, head, inwards=True)[1]
-        self._note("in", f"{first} {one_line(body, _SHOWN)}".strip())
+        said = str(request.members.get("method", "")) if request.path == PATH else body
+        self._note("in", f"{first} {one_line(said, _SHOWN)}".strip())
         if self._how.never and BREACHES[self._how.never](self._grants, step, place, request):
             self._note("broke", self._how.never)
         request, now = self._changed(step, place, request), time.time()

@@ -61,6 +61,7 @@ from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm
 from humanmcp.protocol.json.visible import one_line
+from humanmcp.protocol.validation.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -403,7 +404,7 @@ class AuthoritySession:
             "ready": ready,
             "place": place._asdict(),
             "why": prepared.why,
-            "client": prepared.client or asked.request.header("user-agent")[:60],
+            "client": prepared.client or without_secrets(asked.request.header("user-agent"))[:60],
             "redirect": "" if consent is None else consent.redirect_uri,
             "scope": "" if consent is None else consent.scope,
             "resource": place.resource,

@@ -45,8 +45,11 @@ SECRETS: Final = frozenset(
 _SHOWN: Final = frozenset(
     {"response_type", "client_id", "redirect_uri", "scope", "code_challenge_method", "resource"}
     | {"grant_type", "prompt", "code_challenge", "iss", "error", "audience", "response_mode"}
+    | {"client_name", "client_uri", "logo_uri", "tos_uri", "policy_uri", "jwks_uri", "contacts"}
+    | {"redirect_uris", "grant_types", "response_types", "token_endpoint_auth_method"}
+    | {"application_type", "software_id", "software_version", "client_id_issued_at"}
 )
-"""The parameters whose values are shown as they came."""
+"""The parameters and members whose values are shown as they came."""
 _LONGEST: Final = 4_000
 
 
@@ -91,7 +94,7 @@ class WebRequest(NamedTuple):
         body = self.body
         found = _decoded(body)
         if isinstance(found, dict | list):
-            written = json.dumps(_json_without(found), ensure_ascii=False, indent=2)
+            written = json.dumps(_member("", found), ensure_ascii=False, indent=2)
             body = without_secrets(written)
         else:
             body = _without(self.form)
@@ -145,12 +148,13 @@ def _header(name: str, value: str) -> str:
     return without_secrets(value) if low in _OPEN or low.startswith("sec-") else named(low)
 
 
-def _json_without(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _member(name: str, value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return what is written of a member; as of a parameter, what is not known is not there."""
     if isinstance(value, dict):
-        return {
-            key: named(key) if key in SECRETS else _json_without(one) for key, one in value.items()
-        }
-    return [_json_without(one) for one in value] if isinstance(value, list) else value
+        return {key: _member(key, one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_member(name, one) for one in value]
+    return value if name in _SHOWN else named(name or "?")
 
 
 _HEAD: Final = re.compile(r"HTTP/1\.[01] ([2-5][0-9]{2})(?: [^\n]*)?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -12,10 +13,13 @@ from typing import Final
 import pytest
 
 from humanmcp.cli import commands
+from humanmcp.export.command import FORMATS
 from humanmcp.inbox.contract import Reply, Role
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
+from tests.support.desk_process import Desking
 from tests.support.ports import own_port
+from tests.support.routes import RIGHTS
 from tests.support.serve_http import INITIALIZED, JSON, ServingHttp, modern
 from tests.support.serve_process import HUMANMCP
 from tests.support.signing_in import (
@@ -228,11 +232,17 @@ def test_a_session_is_of_the_client_that_began_it(home: Path) -> None:
         assert sent(one, newer, session) == 202
 
 
-EXPORTS: Final = ("jsonl", "html", "har", "decisions")
+NAMED: Final = r"GET /[a-z/]+\{(?:name|session)\}[a-z/]*(?:\{(?:number|seq)\}[a-z/]*)?"
+SHOWN: Final = (
+    *(key.removeprefix("GET ") for key in RIGHTS if re.fullmatch(NAMED, key)),
+    *("/", "/history", "/authority/{name}", "/api/history", "/api/exchanges", "/api/state"),
+    *(f"/export/{{name}}?form={form}" for form in FORMATS),
+)
+"""Each page and call about a session, one of its exchanges, or one of its lines."""
 
 
-def test_no_secret_is_written_anywhere(home: Path, client: SigningIn) -> None:
-    """Not in the inbox, the transcript, the log, the kept sign-ins or an export."""
+def test_no_secret_is_written_anywhere(home: Path, serving: ServingHttp, client: SigningIn) -> None:
+    """Not in the inbox, the transcript, the log, the kept sign-ins, an export, a page or a call."""
     client.register(token_endpoint_auth_method="client_secret_post")
     got = client.register(token_endpoint_auth_method="client_secret_post")
     secret = got.json["client_secret"]
@@ -248,7 +258,8 @@ def test_no_secret_is_written_anywhere(home: Path, client: SigningIn) -> None:
     assert "{code}" in written
     (facts,) = [one for one in FolderInbox(home).sessions() if one.role is Role.ENDPOINT]
     for words in (
-        *(("export", facts.name, "--no-redact", "--format", one) for one in EXPORTS),
+        *(("export", facts.name, "--no-redact", "--format", one) for one in FORMATS),
+        ("book", "--no-redact", "--from", facts.name),
         *((("diff", facts.name, facts.name),) if "diff" in commands() else ()),
         ("show", f"{facts.name}/2", "--json"),
     ):
@@ -260,7 +271,15 @@ def test_no_secret_is_written_anywhere(home: Path, client: SigningIn) -> None:
         )
         assert run.returncode in {0, 1}, run.stderr
         assert "Traceback" not in run.stderr, run.stderr
-        written += run.stdout
+        written += run.stdout + run.stderr
+    with Desking(home) as desk:
+        assert facts.name in desk.page("/history")
+        for number, path in itertools.product(range(1, 10), SHOWN):
+            if number == 1 or path.endswith(("r}", "q}")):
+                named = {"name": facts.name, "session": facts.name}
+                shown = path.format_map({**named, "number": number, "seq": number})
+                written += desk.ask("GET", shown, headers=desk.bearer).text
+    written += serving.said
     assert [one for one in client.secrets if one in written] == []
 
 

@@ -579,6 +579,16 @@ SECRET_REQUESTS: Final = (
     WebRequest("POST", "/as/token", "", (("content-type", "application/json"),), "code=sec-p"),
     WebRequest("POST", "/as/token", "", (("content-type", "application/json"),), '{"code":"sec-q'),
     WebRequest("POST", "/as/token", "", (), "sec-r"),
+    *(
+        WebRequest("POST", "/as/register", "", (), json.dumps(body))
+        for name in ("Code", "STATE", "request", "x", "k", "software_statement", "")
+        for body in (
+            {name: "sec-s"},
+            {"jwks": {"keys": [{"kty": "oct", name: ["sec-t", 7]}]}},
+            [name, "sec-u"],
+            [{name: {name: "sec-v"}}],
+        )
+    ),
 )
 
 
