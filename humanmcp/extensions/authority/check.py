@@ -48,9 +48,19 @@ def judge(facts: Facts, text: str) -> Verdict:
         return _verdict(text, None, [Found("unreadable", about, (("line", str(line)),))], facts)
     found: list[Found] = []
     if right is not None:
-        found += _RULES[Step(facts["step"])](answer, right, facts)
+        found += _of_step(Step(facts["step"]), answer, right, facts)
         found += _of_any_body(answer, right)
     return _verdict(text, answer, found, facts)
+
+
+def _of_step(step: Step, answer: WebResponse, right: WebResponse, facts: Facts) -> Iterator[Found]:
+    if step in (Step.REGISTER, Step.TOKEN) and (_is_error(right) or _is_error(answer)):
+        yield from _error(answer, right)
+        return
+    if step not in (Step.CHALLENGE, Step.AUTHORIZE):
+        yield from _status(answer, right.status)
+    if step in _RULES:
+        yield from _RULES[step](answer, right, facts)
 
 
 def _verdict(text: str, answer: WebResponse | None, found: list[Found], facts: Facts) -> Verdict:
@@ -78,6 +88,14 @@ def _other(code: str, name: str, got: object, wanted: object) -> Found:
     return Found(code, about, detail)
 
 
+def _differing(answer: WebResponse, right: WebResponse, *names: tuple[str, str]) -> Iterator[Found]:
+    """Compare members with the right ones: each by its name, with the code of the problem."""
+    said, wanted = answer.members, right.members
+    for name, code in names:
+        if name in wanted and said.get(name) != wanted[name]:
+            yield _other(code, name, said.get(name, ""), wanted[name])
+
+
 def _status(answer: WebResponse, *wanted: int) -> Iterator[Found]:
     if answer.status not in wanted:
         yield _other("status", "status", str(answer.status), " / ".join(map(str, wanted)))
@@ -93,9 +111,12 @@ def _of_any_body(answer: WebResponse, right: WebResponse) -> Iterator[Found]:
             yield _other("no-body-type", "content-type", kind, "application/json")
 
 
+_PARAMETER: Final = re.compile(r'([a-z_]+)="?([^",\s]*)"?')
+
+
 def _challenge(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[Found]:
     header, wanted = answer.header("www-authenticate"), right.header("www-authenticate")
-    given = dict(re.findall(r'([a-z_]+)="?([^",\s]*)"?', header))
+    given, expected = (dict(_PARAMETER.findall(one)) for one in (header, wanted))
     if given.get("error") != "insufficient_scope":
         yield from _status(answer, right.status)
     elif answer.status != 403:
@@ -103,7 +124,6 @@ def _challenge(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterat
     if not re.match(r"(?i)(?:.*,\s*)?bearer(?:\s|$)", header):
         yield Found("no-challenge")
         return
-    expected = dict(re.findall(r'([a-z_]+)="?([^",\s]*)"?', wanted))
     place = "resource_metadata"
     if place not in given:
         yield Found("metadata-not-named", header)
@@ -112,23 +132,18 @@ def _challenge(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterat
 
 
 def _resource(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[Found]:
-    yield from _status(answer, 200)
-    said, wanted = answer.members, right.members
-    if said.get("resource") != wanted.get("resource"):
-        yield _other("resource", "resource", said.get("resource", ""), wanted.get("resource"))
-    servers = said.get("authorization_servers")
+    yield from _differing(answer, right, ("resource", "resource"))
+    name = "authorization_servers"
+    servers, (issuer,) = answer.members.get(name), right.members[name]
     if not isinstance(servers, list) or not servers:
-        yield Found("no-authority", '"authorization_servers"')
-    elif wanted["authorization_servers"][0] not in servers:
-        issuer = wanted["authorization_servers"][0]
-        yield _other("other-authority", "authorization_servers", servers[0], issuer)
+        yield Found("no-authority", f'"{name}"')
+    elif issuer not in servers:
+        yield _other("other-authority", name, servers[0], issuer)
 
 
 def _server(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[Found]:
-    yield from _status(answer, 200)
+    yield from _differing(answer, right, ("issuer", "issuer"))
     said, wanted = answer.members, right.members
-    if said.get("issuer") != wanted.get("issuer"):
-        yield _other("issuer", "issuer", said.get("issuer", ""), wanted.get("issuer"))
     for name in ("authorization_endpoint", "token_endpoint", "response_types_supported"):
         if not said.get(name):
             yield _other("missing", name, "", wanted.get(name))
@@ -146,20 +161,13 @@ _DOCUMENTS: Final = "client_id_metadata_document_supported"
 
 
 def _register(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[Found]:
-    if _is_error(right) or _is_error(answer):
-        yield from _error(answer, right)
-        return
-    yield from _status(answer, 201)
-    said, wanted = answer.members, right.members
-    if said.get("client_id") != wanted.get("client_id"):
-        yield _other("client-id", "client_id", said.get("client_id", ""), wanted.get("client_id"))
-    if said.get("redirect_uris") != wanted.get("redirect_uris"):
-        yield Found("redirect-uris", '"redirect_uris"')
-    if wanted.get("client_secret") and said.get("client_secret") != wanted["client_secret"]:
-        yield Found("no-secret", '"client_secret"')
-    method = "token_endpoint_auth_method"
-    if said.get(method) != wanted.get(method):
-        yield _other("other-method", method, said.get(method, ""), wanted.get(method))
+    yield from _differing(
+        *(answer, right),
+        ("client_id", "client-id"),
+        ("redirect_uris", "redirect-uris"),
+        ("client_secret", "no-secret"),
+        ("token_endpoint_auth_method", "other-method"),
+    )
 
 
 def _authorize(answer: WebResponse, right: WebResponse, facts: Facts) -> Iterator[Found]:
@@ -199,13 +207,8 @@ def query_of(location: str) -> dict[str, str]:
 
 
 def _token(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[Found]:
-    if _is_error(right) or _is_error(answer):
-        yield from _error(answer, right)
-        return
-    yield from _status(answer, 200)
+    yield from _differing(answer, right, ("access_token", "access-token"))
     said, wanted = answer.members, right.members
-    if said.get("access_token") != wanted.get("access_token"):
-        yield _other("access-token", "access_token", said.get("access_token", ""), "{access_token}")
     kind = said.get("token_type")
     if not isinstance(kind, str) or kind.lower() != "bearer":
         yield _other("token-type", "token_type", kind or "", "Bearer")
@@ -214,8 +217,7 @@ def _token(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[F
         yield _other("expires", "expires_in", lives, "3600")
     if {*str(said.get("scope", "")).split()} - {*str(wanted.get("scope", "")).split()}:
         yield _other("scope", "scope", said.get("scope"), wanted.get("scope"))
-    if wanted.get("refresh_token") and said.get("refresh_token") != wanted["refresh_token"]:
-        yield Found("not-rotated", '"refresh_token"')
+    yield from _differing(answer, right, ("refresh_token", "not-rotated"))
     if "no-store" not in answer.header("cache-control").lower():
         yield Found("no-store", "cache-control")
 
@@ -243,10 +245,6 @@ def _error(answer: WebResponse, right: WebResponse) -> Iterator[Found]:
         yield _other("status", "status", str(answer.status), "400")
 
 
-def _elsewhere(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[Found]:
-    yield from _status(answer, right.status)
-
-
 _RULES: Final[Mapping[Step, Callable[[WebResponse, WebResponse, Facts], Iterator[Found]]]] = {
     Step.CHALLENGE: _challenge,
     Step.RESOURCE: _resource,
@@ -254,7 +252,6 @@ _RULES: Final[Mapping[Step, Callable[[WebResponse, WebResponse, Facts], Iterator
     Step.REGISTER: _register,
     Step.AUTHORIZE: _authorize,
     Step.TOKEN: _token,
-    Step.ELSEWHERE: _elsewhere,
 }
 
 CODES: Final = (

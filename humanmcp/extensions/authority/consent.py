@@ -57,11 +57,11 @@ def host_of(uri: str) -> str:
 def waiting_page(ticket: Ticket, path: str) -> bytes:
     """Return the page of a consent that waits; `path` is where it is decided."""
     shown = (
-        ("client", ticket.client or say(SECTION, "no name")),
+        ("client", ticket.consent.client.name or say(SECTION, "no name")),
         ("host", host_of(ticket.redirect_uri)),
         ("redirect", ticket.redirect_uri),
-        ("scope", ticket.scope),
-        ("resource", ticket.resource),
+        ("scope", ticket.consent.scope),
+        ("resource", ticket.place.resource),
     )
     rows = "".join(
         f"<dt>{html.escape(say(SECTION, f'shown {name}'))}</dt>"

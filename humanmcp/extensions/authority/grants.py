@@ -76,11 +76,18 @@ class Grant:
     client: str
     resource: str
     scope: str
-    access: str
-    ends: float
+    access: str = ""
+    ends: float = 0.0
     refresh: str = ""
     rotated: list[str] = field(default_factory=list)
     """The digests of earlier refresh tokens: who shows one again has stolen it, or was robbed."""
+
+    def renew(self, now: float) -> tuple[str, str]:
+        """Return a new access token and a new refresh token, which alone count from now on."""
+        access, refresh = new_secret(), new_secret()
+        self.access, self.refresh = digest(access), digest(refresh)
+        self.ends = now + TOKEN_LIVES
+        return access, refresh
 
 
 class Grants:
@@ -197,22 +204,13 @@ class Grants:
 
     def grant(self, code: IssuedCode, now: float) -> tuple[Grant, str, str]:
         """Make the grant of a code. Return it, its access token and its refresh token."""
-        access, refresh = new_secret(), new_secret()
-        found = Grant(
-            secrets.token_urlsafe(12),
-            code.issuer,
-            code.client,
-            code.resource,
-            code.scope,
-            digest(access),
-            now + TOKEN_LIVES,
-            digest(refresh),
-        )
+        name = secrets.token_urlsafe(12)
+        found = Grant(name, code.issuer, code.client, code.resource, code.scope)
         code.spent = found.id
         self.grants[found.id] = found
         if len(self.grants) > MOST_GRANTS:
             del self.grants[next(iter(self.grants))]
-        return found, access, refresh
+        return found, *found.renew(now)
 
     def refresh(
         self, secret: str, issuer: str, client: str, now: float
@@ -229,11 +227,8 @@ class Grants:
                 del self.grants[found.id]
                 return None
             if found.refresh and hmac.compare_digest(found.refresh, hashed):
-                access, refresh = new_secret(), new_secret()
                 found.rotated = [*found.rotated[-9:], hashed]
-                found.access, found.refresh = digest(access), digest(refresh)
-                found.ends = now + TOKEN_LIVES
-                return found, access, refresh
+                return found, *found.renew(now)
         return None
 
     def grant_of(self, token: str, issuer: str, resource: str, now: float) -> Grant | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qs
 
 from humanmcp.extensions.authority import consent
@@ -130,12 +130,13 @@ class AuthorityLayer:
         wanted: str = "",
     ) -> None:
         """Bring a step to the session, and write what comes back."""
-        hearing = _Hearing[Outgoing | Ticket]()
-        self._session.ask(request, step, place, hearing.hear, error, wanted)
-        if not await response.while_there(hearing.heard()):
-            hearing.on_late(self._unwritten)
+        heard: asyncio.Future[Outgoing | Ticket] = _hear(
+            lambda told: self._session.ask(request, step, place, told, error, wanted)
+        )
+        if not await response.while_there(_said(heard)):
+            heard.add_done_callback(lambda late: self._unwritten(late.result()))
             return
-        found = hearing.value()
+        found = heard.result()
         if isinstance(found, Outgoing):
             await self._write(found, response)
         elif "text/html" in request.header("accept"):
@@ -144,7 +145,7 @@ class AuthorityLayer:
         else:  # a program: it waits for the redirect
             await self._decided(found.name, response, None)
 
-    def _unwritten(self, found: Outgoing | Ticket | None) -> None:
+    def _unwritten(self, found: Outgoing | Ticket) -> None:
         if isinstance(found, Outgoing) and found.number:
             self._session.was_written(found.number, written=False)
 
@@ -175,59 +176,30 @@ class AuthorityLayer:
 
     async def _decided(self, ticket: str, response: HttpResponse, path: str | None) -> None:
         """Write the redirect once a person decided; a browser at a `path` asks again."""
-        hearing = _Hearing[Outgoing | None]()
-        self._session.await_decision(ticket, hearing.hear)
-        waits = WAITS if path else None
-        if not await response.while_there(hearing.heard(waits)):
+        heard: asyncio.Future[Outgoing | None] = _hear(
+            lambda told: self._session.await_decision(ticket, told)
+        )
+        if not await response.while_there(_said(heard, WAITS if path else None)):
             return
-        if not hearing.is_heard and path:
+        if path and not heard.done():
             await _send(WebResponse(200, consent.HEADERS), consent.again_page(path), response)
-            return
-        found = hearing.value()
-        if found is None:
+        elif (found := heard.result()) is None:
             await _send(WebResponse(410, consent.HEADERS), consent.over_page(), response)
         else:
             await self._write(found, response)
 
 
-class _Hearing(Generic[Heard]):
-    """What another thread says once, for the event loop to wait for."""
+def _hear(begin: Callable[[Callable[[Heard], object]], object]) -> asyncio.Future[Heard]:
+    """Return what another thread will say once. `begin` is given the function that it calls."""
+    loop = asyncio.get_running_loop()
+    heard: asyncio.Future[Heard] = loop.create_future()
+    begin(lambda value: loop.call_soon_threadsafe(heard.set_result, value))
+    return heard
 
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._said = asyncio.Event()
-        self._value: list[Heard] = []
-        self._late: Callable[[Heard], object] | None = None
 
-    def hear(self, value: Heard) -> None:
-        """Take what is said, in any thread."""
-        self._loop.call_soon_threadsafe(self._take, value)
-
-    def _take(self, value: Heard) -> None:
-        self._value.append(value)
-        self._said.set()
-        if self._late is not None:
-            self._late(value)
-
-    def on_late(self, late: Callable[[Heard], object]) -> None:
-        """Call `late` with what was said, or will be: nobody waits for it any more."""
-        self._late = late
-        if self._value:
-            late(self._value[0])
-
-    @property
-    def is_heard(self) -> bool:
-        return bool(self._value)
-
-    async def heard(self, seconds: float | None = None) -> None:
-        """Wait until something is said, or for so many seconds."""
-        try:
-            await asyncio.wait_for(self._said.wait(), seconds)
-        except TimeoutError:
-            return
-
-    def value(self) -> Heard:
-        return self._value[0]
+async def _said(heard: asyncio.Future[Heard], seconds: float | None = None) -> None:
+    """Wait until it is said, or for so many seconds."""
+    await asyncio.wait({heard}, timeout=seconds)
 
 
 def _same_site(headers: Headers) -> bool:

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from humanmcp.extensions.authority.answers import Place, Prepared
+    from humanmcp.extensions.authority.answers import Consent, Place, Prepared
     from humanmcp.extensions.authority.grants import Grant
     from humanmcp.inbox.contract import Inbox
 
@@ -92,10 +92,12 @@ class Ticket(NamedTuple):
     form: str
     """What the page's form must send."""
     number: int
-    client: str
-    redirect_uri: str
-    scope: str
-    resource: str
+    consent: Consent
+    place: Place
+
+    @property
+    def redirect_uri(self) -> str:
+        return self.consent.redirect_uri
 
 
 class Outgoing(NamedTuple):
@@ -348,16 +350,19 @@ class AuthoritySession:
             context=json.dumps({**facts, "version": version}, ensure_ascii=False),
         )
         waiting = self._waiting[number] = _Waiting(asked, prepared, facts, item)
-        if prepared.consent is not None or asked.step in self._by_hand:
+        consent = prepared.consent
+        if consent is not None or asked.step in self._by_hand:
             self._inbox.deliver(item)
             waiting.is_shown = True
             if self._tell is not None:
                 self._tell(self._session.name, number, asked.step.value)
             self._schedule.arrived(time.monotonic())
-            if prepared.consent is None:
+            if consent is None:
                 waiting.listeners.append(asked.told)
             else:
-                waiting.ticket = self._ticket(number, asked.place, prepared)
+                name, form = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+                waiting.ticket = Ticket(name, form, number, consent, asked.place)
+                self._tickets[name] = number
                 asked.told(waiting.ticket)
             return
         response = prepared.right
@@ -410,21 +415,6 @@ class AuthoritySession:
             "resource": place.resource,
             "consent": consent is not None,
         }
-
-    def _ticket(self, number: int, place: Place, prepared: Prepared) -> Ticket:
-        consent = prepared.consent
-        assert consent is not None  # noqa: S101 - asked before
-        found = Ticket(
-            secrets.token_urlsafe(24),
-            secrets.token_urlsafe(24),
-            number,
-            consent.client.name,
-            consent.redirect_uri,
-            consent.scope,
-            place.resource,
-        )
-        self._tickets[found.name] = number
-        return found
 
     # -- a decision -------------------------------------------------------------------------------
 
