@@ -9,7 +9,9 @@ import base64
 import binascii
 import hmac
 import re
+import tomllib
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
@@ -31,9 +33,10 @@ if TYPE_CHECKING:
     from humanmcp.extensions.authority.grants import Grants
 
 SECTION: Final = "oauth"
-SCOPE: Final = "mcp"
+_RIGHT: Final = tomllib.loads((Path(__file__).parent / "right.toml").read_text("utf-8"))
+"""The metadata."""
+(SCOPE,) = _RIGHT["resource-metadata"]["scopes_supported"]
 """The scope that a client is asked to request. Nothing here depends on it."""
-METHODS: Final = ("none", "client_secret_post", "client_secret_basic")
 _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 _LONGEST_NAME: Final = 200
 _MOST_REDIRECTS: Final = 20
@@ -41,6 +44,9 @@ _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _RUNS: Final = frozenset({"javascript", "data", "vbscript", "file", "about", "blob", "ftp", "ws"})
 """Schemes that no redirect may have: a browser would run them, or show a file."""
 SERVER_NAMES: Final = ("oauth-authorization-server", "openid-configuration")
+
+
+_ADDRESS: Final = re.compile(r"\{(issuer|resource|origin|other)\}")
 
 
 class Place(NamedTuple):
@@ -70,6 +76,16 @@ class Place(NamedTuple):
             if f"//{own}:" in self.origin:
                 return self.origin.replace(own, other, 1)
         return "http://localhost:1"
+
+    def filled(self, value: Any) -> Any:  # noqa: ANN401 - any JSON value
+        """Return a value with the addresses of the place for `{issuer}`, `{resource}` and such."""
+        if isinstance(value, dict):
+            return {name: self.filled(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self.filled(one) for one in value]
+        if isinstance(value, str):
+            return _ADDRESS.sub(lambda one: str(getattr(self, one[1])), value)
+        return value
 
     def step_at(self, method: str, path: str) -> Step | None:
         """Return the step that is asked for at a path; None for a path that nobody names."""
@@ -142,41 +158,12 @@ def challenge(place: Place, *, error: str = "", scope: str = "", status: int = 4
 
 
 def resource_metadata(place: Place) -> WebResponse:
-    return WebResponse.of_json(
-        200,
-        {
-            "resource": place.resource,
-            "authorization_servers": [place.issuer],
-            "scopes_supported": [SCOPE],
-            "bearer_methods_supported": ["header"],
-        },
-    )
+    return WebResponse.of_json(200, place.filled(_RIGHT["resource-metadata"]))
 
 
 def server_metadata(place: Place, *, is_openid: bool = False) -> WebResponse:
-    """Return RFC 8414's metadata. OpenID Connect Discovery, 3, has three members more."""
-    openid = {
-        "jwks_uri": f"{place.issuer}/jwks",
-        "subject_types_supported": ["public"],
-        "id_token_signing_alg_values_supported": ["RS256"],
-    }
-    return WebResponse.of_json(
-        200,
-        {
-            "issuer": place.issuer,
-            "authorization_endpoint": f"{place.issuer}/authorize",
-            "token_endpoint": f"{place.issuer}/token",
-            "registration_endpoint": f"{place.issuer}/register",
-            "scopes_supported": [SCOPE],
-            "response_types_supported": ["code"],
-            "response_modes_supported": ["query"],
-            "grant_types_supported": ["authorization_code", "refresh_token"],
-            "token_endpoint_auth_methods_supported": list(METHODS),
-            "code_challenge_methods_supported": ["S256"],
-            "authorization_response_iss_parameter_supported": True,
-            **(openid if is_openid else {}),
-        },
-    )
+    members = _RIGHT["server-metadata"] | (_RIGHT["openid"] if is_openid else {})
+    return WebResponse.of_json(200, place.filled(members))
 
 
 def oauth_error(error: str, description: str, status: int = 400, **headers: str) -> WebResponse:
@@ -198,7 +185,7 @@ def register(place: Place, grants: Grants, request: WebRequest) -> Prepared:
         error = oauth_error("invalid_redirect_uri", wrong)
         return Prepared(Step.REGISTER, error, client=name, why="redirect refused")
     method = asked.get("token_endpoint_auth_method", "client_secret_basic")
-    if method not in METHODS:
+    if method not in _RIGHT["server-metadata"]["token_endpoint_auth_methods_supported"]:
         error = oauth_error("invalid_client_metadata", "unknown token_endpoint_auth_method")
         return Prepared(Step.REGISTER, error, client=name, why="method refused")
     client, secret = grants.register(place.issuer, name, uris, method)

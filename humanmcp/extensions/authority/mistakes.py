@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -73,25 +72,16 @@ class Mistake(NamedTuple):
 
     def put_into(self, right: WebResponse, place: Place) -> WebResponse:
         """Return the answer with the mistake in it."""
-        words = {name: getattr(place, name) for name in ("issuer", "resource", "origin", "other")}
-
-        def filled(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-            if isinstance(value, str):
-                return re.sub(r"\{([a-z]+)\}", lambda one: words.get(one[1], one[0]), value)
-            return [filled(one) for one in value] if isinstance(value, list) else value
-
-        headers = dict(right.headers)
-        for name, value in self.headers.items():
-            headers |= {name: filled(value)}
+        headers = {**dict(right.headers), **place.filled(dict(self.headers))}
         if self.location and "location" in headers:
             headers["location"] = _changed(headers["location"], self.location)
         body = right.body
         if self.set or self.drop:
-            members = {**right.members, **{name: filled(one) for name, one in self.set.items()}}
+            members = {**right.members, **place.filled(dict(self.set))}
             kept = {name: one for name, one in members.items() if name not in self.drop}
             body = json.dumps(kept, ensure_ascii=False, indent=2)
         if self.body is not None:
-            body = filled(self.body)
+            body = place.filled(self.body)
         shown = tuple((name, value) for name, value in headers.items() if value)
         return WebResponse(self.status or right.status, shown, body)
 
