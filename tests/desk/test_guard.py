@@ -371,6 +371,7 @@ def test_every_answer_carries_the_same_protection(desking: Desking, path: str) -
         assert "require-trusted-types-for 'script'" in policy
 
 
+@pytest.mark.extension("apps")
 def test_only_the_frame_of_a_strangers_page_has_a_policy_of_its_own(desking: Desking) -> None:
     """It is a file without a secret, in an origin of its own, for a page of the desk."""
     for path in ("/static/apps/frame.html", "/static/~x/apps/frame.html"):

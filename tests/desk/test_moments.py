@@ -95,6 +95,7 @@ sys.exit(main(sys.argv[1:]))
 """humanmcp where no extension is installed."""
 
 
+@pytest.mark.extension("classroom")
 def test_a_desk_without_extensions_offers_nothing_to_try(tmp_path: Path, desking: Desking) -> None:
     """A button that starts nothing is not shown; the address is one of the desk anyway."""
     pages = ("/", "/connect")

@@ -216,6 +216,7 @@ def test_a_device_sends_no_larger_text_than_a_photo(open_desk: Desking) -> None:
         assert (told.status, "too many values" in told.json["detail"]) == (413, True)
 
 
+@pytest.mark.extension("classroom")
 def test_a_learner_keeps_no_draft_of_twenty_megabytes(tmp_path: Path) -> None:
     """The teacher's computer stores the drafts of all."""
     with Rooming(tmp_path / "home") as room:

@@ -55,6 +55,7 @@ def test_an_order_to_a_session_that_just_ended_leads_back_to_its_page(desking: D
         assert desking.submit(path, act=act).headers["location"] == f"{path}#answer", act
 
 
+@pytest.mark.extension("classroom")
 def test_a_lesson_does_not_say_that_its_client_cannot_wait_longer(desking: Desking) -> None:
     """It waits for as long as the person needs; what is said of another client helps."""
     inbox = FolderInbox(desking.home)
