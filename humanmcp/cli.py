@@ -46,9 +46,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "roles": {},
     "between": {},
     "sessions": {
-        "replay": "humanmcp.server.replay_command",
         "export": "humanmcp.export.command",
-        "verify": "humanmcp.export.verify",
         "forget": "humanmcp.terminal.forget",
         "hosts": "humanmcp.export.hosts",
     },

@@ -321,7 +321,7 @@ def _write_recording(server: MockServer) -> None:
     from humanmcp.common.person_files import write_whole  # noqa: PLC0415 - see the head of this module
     from humanmcp.export.recording import LAST, find_recording, recording_of  # noqa: PLC0415 - as above
     from humanmcp.locales.stop import StopError  # noqa: PLC0415 - as above
-    from humanmcp.protocol.answer_book.replay import recorded  # noqa: PLC0415 - as above
+    from humanmcp.protocol.answer_book.recorded import recorded  # noqa: PLC0415 - as above
     from humanmcp.protocol.conversation.transcript import to_json  # noqa: PLC0415 - as above
     from humanmcp.protocol.validation.redaction import redact_recording  # noqa: PLC0415 - as above
 
@@ -350,7 +350,7 @@ def _check_use(server: MockServer) -> None:
     from collections import Counter  # noqa: PLC0415 - see the head of this module
 
     from humanmcp.export.recording import recording_of  # noqa: PLC0415 - as above
-    from humanmcp.protocol.answer_book.replay import recorded  # noqa: PLC0415 - as above
+    from humanmcp.protocol.answer_book.recorded import recorded  # noqa: PLC0415 - as above
     from humanmcp.protocol.tables import methods  # noqa: PLC0415 - as above
 
     recording = server.recording
@@ -374,7 +374,7 @@ def _side_by_side(server: MockServer, file: Path) -> str:
 
     from humanmcp.answering.summary import calls  # noqa: PLC0415 - as above
     from humanmcp.export.recording import recording_of  # noqa: PLC0415 - as above
-    from humanmcp.protocol.answer_book.replay import BY_NOTHING  # noqa: PLC0415 - as above
+    from humanmcp.protocol.answer_book.recorded import BY_NOTHING  # noqa: PLC0415 - as above
     from humanmcp.protocol.validation.redaction import without_secrets  # noqa: PLC0415 - as above
 
     def written(call: ReceivedCall) -> list[str]:

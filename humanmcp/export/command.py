@@ -37,7 +37,6 @@ _OURS: Final = {
     "mermaid": Format(f"{_READABLE}:write_mermaid", "mmd"),
     "markdown": Format(f"{_READABLE}:write_markdown", "md"),
     "jsonl": Format(f"{_READABLE}:write_transcript", "jsonl", is_json=True),
-    "har": Format("humanmcp.export.har:write", "har", is_json=True),
     "decisions": Format(f"{_READABLE}:write_decisions", "jsonl", is_json=True),
     "log": Format(f"{_READABLE}:write_log", "log"),
     "pretty": Format(f"{_READABLE}:write_laid_out", "txt"),

@@ -61,7 +61,7 @@ def write_transcript(recording: Recording, options: ExportOptions) -> str:  # no
 
 
 def write_decisions(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
-    """Write each decision of a person on a line (`humanmcp verify` reads them)."""
+    """Write each decision of a person on a line."""
     return "".join(f"{one.decision}\n" for one in recording.frames if one.decision)
 
 

@@ -135,6 +135,8 @@ class Extension(NamedTuple):
     kinds: Mapping[str, str] = _NONE
     """The kinds of exchanges that are no messages of MCP (`answering/steps.py`), by name: the
     object that reads them."""
+    serving: Sequence[str] = ()
+    """Objects that add to the command line of `serve` (`server/serve_part.py`)."""
     orders: Mapping[str, str] = _NONE
     """What people may order a running server to do (`Order.EXTENSION`), by the first word: the
     function that takes the other words, and raises an `OrderError` if they say nothing."""

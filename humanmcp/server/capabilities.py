@@ -22,21 +22,11 @@ if TYPE_CHECKING:
     from humanmcp.server.moments import Capability, Way
 
 
-def _replay(way: Way) -> Capability | None:
-    replay = way.options.replay
-    if replay is None:
-        return None
-    from humanmcp.server.replaying import ReplayedAnswers  # noqa: PLC0415 - seldom wanted
-
-    return ReplayedAnswers(way, replay)
-
-
 _FIRST: Final[tuple[Callable[[Way], Capability | None], ...]] = (
     Keepalive,  # keeps a client from timing out while a request waits
     ParkedCalls,  # lets a person answer hours later, and a client come for the answer
 )
 _LAST: Final[tuple[Callable[[Way], Capability | None], ...]] = (
-    _replay,  # answers as a server was recorded, or asks the real one
     AnswerBook,  # answers by a rule, or with what the book declares
     TextFileAnswers,  # copies each line to in.txt, and sends what is saved in out.txt
     Orders,  # follows what people order: silence, bytes, an exit

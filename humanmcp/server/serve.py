@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp import __version__, extensions
 from humanmcp.common.book_file import BookFile
@@ -43,22 +43,17 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import ServerInbox
-    from humanmcp.protocol.answer_book.replay import Replay
     from humanmcp.server.connection import Connection
-    from humanmcp.server.recording import Forward
     from humanmcp.server.resuming import Resumed
+    from humanmcp.server.serve_part import ServePart
 
 logger = logging.getLogger(__name__)
 
 SETTINGS: Final = capabilities.settings()
 
-MATCHES: Final = ("exact", "order", "similar")
-"""How a recorded answer is found: `protocol.replay.Match`, which is not imported for its names."""
-
-FORWARD: Final = "forward"
 OTHERWISE_ERROR: Final = "error"
-OTHERWISE: Final = ("hand", OTHERWISE_ERROR, FORWARD)
-"""What happens to requests without an answer: `protocol.replay.Otherwise`, likewise."""
+OTHERWISE: Final = ("hand", OTHERWISE_ERROR)
+"""What happens to requests without an answer."""
 
 HANDSHAKES: Final = (HandshakePolicy.BOOK.value, HandshakePolicy.HAND.value)
 
@@ -66,9 +61,6 @@ NEW: Final = SessionFacts("", "")
 """What is known of a session that has not begun."""
 
 CANNOT_START: Final = 1
-
-MISSED: Final = 3
-"""The exit status of a replay that got requests which were not recorded."""
 
 
 class Stderr:
@@ -140,13 +132,16 @@ class ParentWatch:
 
 def add_arguments(parser: Parser) -> None:
     add_flags_of_server(parser)
-    flag = parser.flags("serve")
-    flag("--replay", metavar="TRANSCRIPT")
-    flag("server", nargs="...", metavar="COMMAND")
+    for part in _parts_brought():
+        part.add_arguments(parser)
+
+
+def _parts_brought() -> Sequence[ServePart]:
+    return extensions.loaded("serving")
 
 
 def add_flags_of_server(parser: Parser) -> None:
-    """Add the flags of `serve` and of `replay`."""
+    """Add the flags of the core and of its capabilities."""
     flag = parser.flags("serve")
     add_flags(parser, "home", "inbox", "files", "book", "title", "versions")
     add_flags(parser, "client_limit", "notify", "lang")
@@ -158,12 +153,8 @@ def add_flags_of_server(parser: Parser) -> None:
     flag("--approvals", action="store_true")
     flag("--no-progress", action="store_true")
     flag("--open", action="store_true")
-    flag("--match", choices=MATCHES, default=MATCHES[0])
-    flag("--otherwise", choices=OTHERWISE)
-    flag("--no-redact", action="store_true")
-    flag("--paced", action="store_true")
-    flag("--fault", action="append", default=[], metavar="NUMBER:FAULT")
-    flag("--must-be-used", action="store_true")
+    more = (word for part in _parts_brought() for word in part.otherwise)
+    flag("--otherwise", choices=(*OTHERWISE, *more))
     flag("--http", nargs="?", const="", metavar="ADDRESS")
     flag("--lan", action="store_true")
     flag("--url", metavar="URL", default="")
@@ -206,9 +197,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             answered = session.session.exchanges.last - left
             counts = {"read": session.read, "unread": unread, "answered": answered, "count": left}
             stderr.write(say("serve", "left", **counts))
-        return _ended(
-            parts.options, session.exit_status, stderr, must_be_used=arguments.must_be_used
-        )
+        return _ended(parts.options, session.exit_status, stderr)
 
 
 def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> int:
@@ -250,27 +239,17 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
         limits=limits,
         endpoints=[one for one in asked if one is not None],
     )
-    return _ended(parts.options, 0, stderr, must_be_used=arguments.must_be_used)
+    return _ended(parts.options, 0, stderr)
 
 
-def _ended(options: ServeOptions, status: int, stderr: Stderr, *, must_be_used: bool) -> int:
-    """Report what a replay forwarded, and what was not recorded or used. Return the exit status."""
-    replay, forward = options.replay, options.forward
-    if replay is None:
-        return status
-    if forward is not None and replay.forwarded:
-        path, count = forward.recording.path, replay.forwarded
-        stderr.write(say("serve", "forwarded", count=count, path=path))
-    unused = replay.unused if must_be_used else []
-    left = {"missed": [unrecorded.words for unrecorded in replay.misses], "unused": unused}
-    for code, words in left.items():
-        for one in words:
-            logger.warning("not %s: %s", "used" if code == "unused" else "recorded", one)
-        if words:
-            stderr.write(
-                "\n".join([say("serve", code, count=len(words)), *(f"  {one}" for one in words)])
-            )
-    return status or (MISSED if any(left.values()) else 0)
+def _ended(options: ServeOptions, status: int, stderr: Stderr) -> int:
+    """Say what the parts of extensions have to say at the end. Return the exit status."""
+    for part in _parts_brought():
+        told, changed = part.ended(options.added)
+        for text in told:
+            stderr.write(text)
+        status = status or changed
+    return status
 
 
 def _notifier(command: str) -> Callable[[str, int, str], object] | None:
@@ -300,42 +279,6 @@ def _versions(wanted: str) -> Sequence[str]:
         known = ", ".join(versions.ALL)
         raise stopped("serve", "no version", value=wanted, unknown=unknown[0], known=known)
     return [one for one in versions.ALL if one in named]
-
-
-def _command(arguments: argparse.Namespace) -> Sequence[str]:
-    """Return the command of the real server, if it is to be asked.
-
-    Raises:
-        StopError: it is missing, or there is something that is not asked for.
-    """
-    words: Sequence[str] = arguments.server
-    forward = arguments.otherwise == FORWARD
-    command = words[1:] if words[:1] == ["--"] else words
-    if forward and not (command and arguments.replay):
-        raise stopped("serve", "no server")
-    if command and not forward:
-        raise stopped("serve", "stray words", words=" ".join(command))
-    return command
-
-
-def _replay(
-    arguments: argparse.Namespace, home: Path, database: str, command: Sequence[str]
-) -> tuple[Replay | None, Forward | None]:
-    """Read the recorded answers, if any are wanted, and where else to ask."""
-    if not arguments.replay:
-        return None, None
-    from humanmcp.server import recording  # noqa: PLC0415 - seldom wanted
-
-    found = recording.RecordingPlace.find(arguments.replay, home, database)
-    replay = recording.read_replay(
-        found,
-        arguments.match,
-        arguments.otherwise,
-        paced=arguments.paced,
-        faults=arguments.fault,
-    )
-    redact = not (arguments.no_redact or found.is_in_inbox)
-    return replay, recording.read_forward(found, command, redact=redact) if command else None
 
 
 class ServerParts(NamedTuple):
@@ -404,24 +347,23 @@ def _parts(arguments: argparse.Namespace, settings: Settings, stderr: Stderr) ->
         must_exist=bool(settings.book),
         approvals=arguments.approvals,
     )
-    if arguments.otherwise is None:  # with --auto nobody is there: a call would wait for ever
-        is_alone = arguments.auto and settings.book
-        is_alone = is_alone and not (arguments.approvals or arguments.replay)
-        arguments.otherwise = OTHERWISE_ERROR if is_alone else OTHERWISE[0]
-    replay, forward = _replay(arguments, home, settings.inbox, _command(arguments))
+    read: dict[str, Any] = {}
+    for part in _parts_brought():
+        read |= part.read(arguments, settings, home)
+    # With --auto nobody is there: a call would wait for ever.
+    is_alone = arguments.auto and settings.book and not arguments.approvals
+    refuses = arguments.otherwise == OTHERWISE_ERROR or (is_alone and not arguments.otherwise)
     mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL
     options = ServeOptions(
         mode,
         settings.client_limit,
-        replay,
         _handshake(arguments.handshake, settings),
         False if arguments.no_progress else None,
-        forward,
-        arguments.otherwise == OTHERWISE_ERROR and replay is None,
+        bool(refuses) and not read,
         _notifier(settings.notify),
         tell_stderr=stderr.write,
         files=settings.files,
-        added=settings.added,
+        added={**settings.added, **read},
     )
     return ServerParts(home, book_file, options, settings.title, str(Path.cwd()))
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.contract import Draft, Key
     from humanmcp.protocol.answer_book.decision import Decision
-    from humanmcp.protocol.answer_book.replay import Replay
-    from humanmcp.server.recording import Forward
 
 
 ANSWER_BY_BOOK: Final = "answer by book"
@@ -160,17 +158,14 @@ class ServeOptions(NamedTuple):
 
     `progress` says whether the client is told that a person is at its request, None as long as
     nobody has said so: then the book does. `silent` keeps back everything that was not typed.
-    `replay` has the recorded answers that come before the answer book's; `forward` says where the
-    rest is asked. `refuse` says that the client gets an error for what the book would leave to a
-    person. `files` is the folder of the text files, "" for that of each session.
+    `refuse` says that the client gets an error for what the book would leave to a person. `files`
+    is the folder of the text files, "" for that of each session.
     """
 
     mode: Mode = Mode.NORMAL
     client_limit: float = 0.0
-    replay: Replay | None = None
     handshake: HandshakePolicy = HandshakePolicy.BY_CLIENT
     progress: bool | None = None
-    forward: Forward | None = None
     refuse: bool = False
     notify: Callable[[str, int, str], object] | None = None
     """Told of each request that waits for a person: session, number, tool."""
@@ -181,7 +176,7 @@ class ServeOptions(NamedTuple):
     files: str = ""
     silent: bool = False
     added: Mapping[str, Any] = MappingProxyType({})
-    """The settings that capabilities bring, by name."""
+    """The settings that capabilities bring, by name, and what a `ServePart` has read."""
 
     @property
     def speaks_first(self) -> bool:

@@ -11,9 +11,8 @@ import pytest
 from humanmcp.cli import commands, main
 from humanmcp.export.recording import ANSWERING, build_conversation, find_recording
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.answer_book.replay import recorded
+from humanmcp.protocol.answer_book.recorded import recorded
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
-from humanmcp.server.recording import RecordingPlace, read_frames, read_replay
 
 SAID: Final[tuple[dict[str, Any], ...]] = (
     {
@@ -206,8 +205,22 @@ def test_the_check_reads_all_of_it(file: Path, capsys: pytest.CaptureFixture[str
     assert found["messages"] == len(LINES) + (2 if file.name == "banners.jsonl" else 0)
 
 
+def line_by_line(file: Path) -> Iterable[Frame]:
+    """Read it as a replay does."""
+    from humanmcp.extensions.recordings.recording import read_frames  # noqa: PLC0415 - it may be taken out
+
+    return read_frames(file)
+
+
+REPLAY: Final = pytest.mark.extension("recordings")
+
+
 @pytest.mark.parametrize(
-    "reader", [read_frames, lambda file: find_recording(str(file), file.parent).frames]
+    "reader",
+    [
+        pytest.param(line_by_line, marks=REPLAY),
+        lambda file: find_recording(str(file), file.parent).frames,
+    ],
 )
 def test_both_readers_of_recordings_read_all_of_it(
     reader: Callable[[Path], Iterable[Frame]], file: Path
@@ -216,9 +229,10 @@ def test_both_readers_of_recordings_read_all_of_it(
     assert values(reader(file)) == WHOLE
 
 
+@REPLAY
 def test_a_replay_answers_from_it(file: Path) -> None:
     """With the recorded results."""
-    answers = {one.method: one.text for one in recorded(read_frames(file)) if one.text}
+    answers = {one.method: one.text for one in recorded(line_by_line(file)) if one.text}
     assert json.loads(answers["tools/call"] or "") == SAID[-1]["result"]
 
 
@@ -252,6 +266,7 @@ def test_a_book_is_made_of_it(file: Path, tmp_path: Path) -> None:
     assert "19 °C" in written
 
 
+@REPLAY
 @pytest.mark.parametrize("is_client", [True, False])
 def test_one_side_alone_is_no_conversation_but_read(
     *, is_client: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -260,7 +275,7 @@ def test_one_side_alone_is_no_conversation_but_read(
     file = tmp_path / "half.jsonl"
     said = [line for line, is_in in zip(LINES, FROM_CLIENT, strict=True) if is_in is is_client]
     file.write_text("\n".join(said), "utf-8")
-    assert values(read_frames(file)) == [one for one in WHOLE if one[0] is is_client]
+    assert values(line_by_line(file)) == [one for one in WHOLE if one[0] is is_client]
     assert main(["check", str(file)]) == 0
     whole = build_conversation(find_recording(str(file), tmp_path))
     assert len(whole.seen) == len(said)
@@ -270,5 +285,7 @@ def test_one_side_alone_is_no_conversation_but_read(
     for words in (["export", str(file)], ["diff", str(file), str(file)]):
         assert words[0] not in commands() or main(words) == 0
     capsys.readouterr()
+    from humanmcp.extensions.recordings.recording import RecordingPlace, read_replay  # noqa: PLC0415 - as above
+
     with pytest.raises(StopError):
         read_replay(RecordingPlace.find(str(file), tmp_path), "exact")

@@ -43,7 +43,10 @@ def test_the_help_of_every_command_speaks_the_language_that_is_asked_for(
 @pytest.mark.parametrize(
     ("words", "english", "japanese"),
     [
-        (["verify"], "Missing argument: FILE.", "引数がありません: FILE。"),
+        pytest.param(
+            *(["verify"], "Missing argument: FILE.", "引数がありません: FILE。"),
+            marks=pytest.mark.extension("recordings"),
+        ),
         (
             ["inbox", "--sideways"],
             "Unknown argument: --sideways.",
@@ -57,9 +60,9 @@ def test_the_help_of_every_command_speaks_the_language_that_is_asked_for(
             "--text と --as-is は同時に指定できません",
         ),
         (
-            ["serve", "--match", "magic"],
-            "magic does not exist. Choose one of these: exact, order, similar",
-            "magic はありません。次のどれかにしてください: exact, order, similar",
+            ["serve", "--handshake", "magic"],
+            "magic does not exist. Choose one of these: book, hand",
+            "magic はありません。次のどれかにしてください: book, hand",
         ),
         pytest.param(
             *(["release", "one"], "one is not an integer", "one は整数ではありません"),
@@ -140,16 +143,16 @@ def test_the_language_of_the_settings_counts_where_no_flag_is_given(
     file = tmp_path / "settings.toml"
     file.write_text('lang = "ja"\n', encoding="utf-8")
     for words, said in (
-        (["verify"], "引数がありません"),
-        (["verify", "--lang", "en"], "Missing argument"),
+        (["inbox", "--sideways"], "知らない引数です"),
+        (["inbox", "--sideways", "--lang", "en"], "Unknown argument"),
     ):
         with pytest.raises(SystemExit):
             main(words)
         assert said in capsys.readouterr().err
     monkeypatch.setenv("HUMANMCP_LANG", "en")
     with pytest.raises(SystemExit):
-        main(["verify"])
-    assert "Missing argument" in capsys.readouterr().err
+        main(["inbox", "--sideways"])
+    assert "Unknown argument" in capsys.readouterr().err
     file.write_text("lang = \n", encoding="utf-8")
     assert main(["inbox", "--lang", "ja"]) == 2
     assert "TOML として読めません" in capsys.readouterr().err

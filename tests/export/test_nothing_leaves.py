@@ -19,7 +19,6 @@ from humanmcp.inbox.contract import SessionFacts
 from humanmcp.protocol.conversation.transcript import COMMAND, Direction, Frame
 from humanmcp.protocol.json.removed import names_in
 from humanmcp.protocol.validation.redaction import Redaction
-from humanmcp.server.recording import Addition
 from humanmcp.server.serve import Stderr
 from tests.support.recordings import HANDSHAKE, answer, ask, recording, text, write
 from tests.support.secrets import CANARY, HIDDEN
@@ -85,6 +84,8 @@ def by_room(_folder: Path, _capture: pytest.CaptureFixture[str]) -> str:
 
 
 def by_forwarding(folder: Path, _capture: pytest.CaptureFixture[str]) -> str:
+    from humanmcp.extensions.recordings.recording import Addition  # noqa: PLC0415 - as above
+
     grown = folder / "grown.jsonl"
     addition = Addition(grown, 0, Redaction())
     for at in range(0, len(FRAMES), 2):
@@ -112,7 +113,11 @@ WAYS: Final = {
 }
 
 
-OF_EXTENSIONS: Final = {"diff": "testing", "the archive of a room": "classroom"}
+OF_EXTENSIONS: Final = {
+    "diff": "testing",
+    "the archive of a room": "classroom",
+    "serve --otherwise forward": "recordings",
+}
 
 
 @pytest.mark.parametrize(

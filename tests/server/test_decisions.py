@@ -281,6 +281,7 @@ text = '{"behavior": "deny", "message": "not here"}'
     assert record["where"].startswith("book")
 
 
+@pytest.mark.extension("recordings")
 @pytest.mark.parametrize(
     ("member", "value"),
     [("decisions", 0), ("decisions", 7), ("last_decision", "0" * 64), ("last_decision", "")],

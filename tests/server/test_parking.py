@@ -14,7 +14,7 @@ from humanmcp.answering.service import OrderError, queue_outgoing
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Key, Order, OutgoingResult, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.decisions import sha256
+from humanmcp.protocol.conversation.decisions import sha256, verify_decisions
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import input_requests
@@ -574,7 +574,7 @@ def test_an_approval_is_never_parked(home: Path, person: Person, version: str) -
 
 
 def test_each_answer_of_a_person_leaves_a_record(
-    home: Path, person: Person, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    home: Path, person: Person, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of what a person decided, not of what came automatically; `verify` finds a change."""
     with Client(home, OLD) as client:
@@ -602,13 +602,10 @@ def test_each_answer_of_a_person_leaves_a_record(
     assert first["sent_at"] <= first["taken_at"]
     assert second["exchange"] == waits[0].key.number
     assert person.inbox.facts(name).last_decision == second["digest"]
-    file = tmp_path / "decisions.jsonl"
-    file.write_text(written)
-    assert main(["verify", str(file), *shell]) == 0
-    assert second["digest"] in capsys.readouterr().out
-    file.write_text(written.replace('"by":"desk"', '"by":"disk"', 1))
-    assert main(["verify", str(file), *shell]) == 1
-    assert "Line 1: record 1 was changed." in capsys.readouterr().out
+    assert not [*verify_decisions(written.encode())]
+    changed = written.replace('"by":"desk"', '"by":"disk"', 1)
+    (flaw,) = verify_decisions(changed.encode())
+    assert (flaw.code, flaw.line, flaw.number) == ("changed", 1, 1)
 
 
 @pytest.mark.parametrize("killed", [False, True])

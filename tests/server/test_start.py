@@ -54,8 +54,8 @@ NOT_FOR_THE_FIRST_ANSWER: Final = {
     "watchdog": "a server looks by itself",
     "humanmcp.protocol.answer_book.book_format": "for a book",
     "humanmcp.protocol.repair.parser": "for a text that is no JSON",
-    "humanmcp.protocol.answer_book.replay": "for --replay",
-    "humanmcp.server.replaying": "for --replay",
+    "humanmcp.extensions.recordings.replay": "for --replay",
+    "humanmcp.extensions.recordings.replaying": "for --replay",
 }
 """What a start must not load, and why it is dear or what it is for."""
 

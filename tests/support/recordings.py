@@ -106,3 +106,31 @@ def said_by_both(text: str) -> Recording:
     line = encoded(text)
     frames = (Frame(1, AT, Direction.IN, line), Frame(2, AT, Direction.OUT, line))
     return Recording("20261120T184900Z-4f2a", frames)
+
+
+EVIL = "<img src=x onerror=alert(1)></pre><script>alert(2)</script>\"'`|#;--\n\x1b[2J\u202e"
+HOSTILE = recording(
+    *HANDSHAKE,
+    ask(1, f"tools/{EVIL}", name=EVIL),
+    ask(2, "tools/call", name=EVIL, arguments={EVIL: EVIL}),
+    answer(2, result=text(EVIL)),
+    answer(1, error={"code": 1, "message": EVIL}),
+    (Direction.OUT, EVIL),
+    (Direction.ERR, EVIL),
+)
+
+
+def recorded_at(folder: Path, *lines: tuple[Direction, str | bytes]) -> str:
+    """Write a transcript of lines in order, as a tap records them."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "transcript.jsonl"
+    frames = (
+        Frame(seq, "2026-11-20T00:00:00.000Z", direction, _raw(line))
+        for seq, (direction, line) in enumerate(lines, 1)
+    )
+    path.write_text("".join(to_json(frame) + "\n" for frame in frames), encoding="utf-8")
+    return str(path)
+
+
+def _raw(line: str | bytes) -> bytes:
+    return line if isinstance(line, bytes) else line.encode()

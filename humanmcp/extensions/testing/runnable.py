@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import LineKind
 from humanmcp.export.recording import build_conversation
-from humanmcp.protocol.answer_book.replay import Recorded, RecordedMessage, recorded
+from humanmcp.protocol.answer_book.recorded import Recorded, RecordedMessage, recorded
 from humanmcp.protocol.conversation.transcript import Direction, recorded_command
 from humanmcp.protocol.json.removed import mark_of, names_in
 from humanmcp.protocol.json.tree import follow, mapped, objects_at, text_at, well_formed

@@ -1,6 +1,6 @@
 """Turn a recorded session into an answer book: the server's definition, and entries.
 
-Frames in, a decoded book out, with a list of the omitted answers. `replay.py` finds the answer to
+Frames in, a decoded book out, with a list of the omitted answers. `recorded.py` finds the answer to
 each request.
 """
 
@@ -14,7 +14,7 @@ from humanmcp.protocol.answer_book.book import ATTRIBUTES, LISTED
 from humanmcp.protocol.answer_book.book_format import KEY_OF, NAMED, SCHEMAS
 from humanmcp.protocol.answer_book.decide import EVERYTHING
 from humanmcp.protocol.answer_book.placeholders import placeholders
-from humanmcp.protocol.answer_book.replay import recorded
+from humanmcp.protocol.answer_book.recorded import recorded
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.json.removed import names_in
@@ -25,7 +25,7 @@ from humanmcp.protocol.tables.methods import LOG, PROGRESS, UPDATED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from humanmcp.protocol.answer_book.replay import Recorded, RecordedMessage
+    from humanmcp.protocol.answer_book.recorded import Recorded, RecordedMessage
     from humanmcp.protocol.conversation.transcript import Frame
 
 _LISTS: Final = {one.name: one.listing.member for one in methods.LISTS if one.listing}

@@ -20,8 +20,8 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import part_in
 from humanmcp.protocol.tables import versions
-from tests.server.test_replaying import recorded_at
 from tests.support.ports import own_port
+from tests.support.recordings import recorded_at
 from tests.support.serve_http import (
     Modern,
     ServingHttp,
@@ -140,7 +140,9 @@ def test_a_stream_that_waits_for_long_ends_and_its_client_asks_again(home: Path)
         older.close()
 
 
-@pytest.mark.parametrize("way", ["by hand", "replay"])
+@pytest.mark.parametrize(
+    "way", ["by hand", pytest.param("replay", marks=pytest.mark.extension("recordings"))]
+)
 def test_an_answer_is_byte_identical_by_hand_in_text_files_and_replayed(
     home: Path, tmp_path: Path, way: str
 ) -> None:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
+from humanmcp.extensions.recordings import SECTION
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import say
 from humanmcp.locales.stop import sentence_of
@@ -42,10 +43,10 @@ from humanmcp.protocol.tables.versions import features
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.protocol.answer_book.replay import Replay
+    from humanmcp.extensions.recordings.recording import Forward
+    from humanmcp.extensions.recordings.replay import Replay
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.server.moments import Way
-    from humanmcp.server.recording import Forward
 
 logger = logging.getLogger(__name__)
 
@@ -254,7 +255,7 @@ class Forwarding:
         if message.kind is Kind.ERROR:
             self._stop(run)
             error = jsonrpc.member(message.raw, "error") or ""
-            self._give_up(say("serve", "forward refused", error=error))
+            self._give_up(say(SECTION, "forward refused", error=error))
             return
         speaks = follow(message.body, "result", "protocolVersion")
         if speaks != run.asked_for:
@@ -323,7 +324,7 @@ class Forwarding:
         """Hand the waiting requests to the person, with the reason."""
         left = (*(one.exchange for one in self._waiting.values()), *more)
         self._waiting.clear()
-        sentence = say("serve", "forward failed", why=why, count=len(left))
+        sentence = say(SECTION, "forward failed", why=why, count=len(left))
         logger.warning("%s", sentence)
         if left:
             self._way.options.tell_stderr(sentence)
@@ -363,7 +364,7 @@ class Forwarding:
     def _keep(self, frames: list[Frame]) -> None:
         why = self._recording.add(frames)
         if why is not None:
-            sentence = say("serve", "not added", path=self._recording.path, why=why)
+            sentence = say(SECTION, "not added", path=self._recording.path, why=why)
             logger.warning("%s", sentence)
             self._way.options.tell_stderr(sentence)
 

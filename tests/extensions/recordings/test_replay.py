@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.answer_book.decision import Decision
-from humanmcp.protocol.answer_book.replay import (
+from humanmcp.extensions.recordings.replay import (
     Match,
     Otherwise,
     Replay,
     UnrecordedRequest,
-    recorded,
+    renewed,
 )
+from humanmcp.protocol.answer_book.decision import Decision
+from humanmcp.protocol.answer_book.recorded import recorded
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.conversation.transcript import (
     CHANGED,
@@ -327,3 +328,36 @@ def test_what_was_not_used_is_named() -> None:
     assert replay.unused == ["tools/call weather", "tools/call weather"]
     played(replay, call(9, n=2))
     assert replay.unused == ["tools/call weather"]
+
+
+def test_the_spelling_of_an_id_stays_when_the_id_changes() -> None:
+    """Text for a number, a number with decimals, half a message."""
+    names = {"id": ("7", '"a"')}
+    assert renewed(b'{"id":7}{"id":70}{"id" : 7', names) == b'{"id":"a"}{"id":70}{"id" : "a"'
+    numbers = {"id": ("7", "8")}
+    assert renewed(b'{"id":7.0}{"id":"7"}\xff', numbers) == b'{"id":8.0}{"id":"8"}\xff'
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "line", "renewed_line"),
+    [
+        ("7", "8", '{"id": "7"}', '{"id": "8"}'),
+        ("7", '"a"', '{"id":"7"}', '{"id":"a"}'),
+        ("7", '"a"', '{"id":7.00}', '{"id":"a"}'),
+        ('"a"', "8", '{"id":"a"}', '{"id":"8"}'),
+        ('"XaX"', '"XbX"', '{"id":"XaX"}', '{"id":"XbX"}'),
+        ('"a"', "-8", '{"id":a}', '{"id":-8}'),
+        (
+            "7",
+            "8",
+            '{"id":7.5}{"ids":7}{"id":71}{"xid":7}',
+            '{"id":7.5}{"ids":7}{"id":71}{"xid":7}',
+        ),
+        ('"a.b"', '"c"', '{"id":"axb"}{"id":"a.b"}', '{"id":"axb"}{"id":"c"}'),
+    ],
+)
+def test_the_spelling_stays_as_far_as_the_new_id_allows(
+    was: str, becomes: str, line: str, renewed_line: str
+) -> None:
+    """Quotes stay; a text for a number gets some, and no decimals."""
+    assert renewed(line.encode(), {"id": (was, becomes)}) == renewed_line.encode()

@@ -1,29 +1,18 @@
-"""Replay recorded answers: find the recorded answer to a received request.
-
-The answer is found by method and parameters, by the order of the recording, or by similar
-parameters, with a hint. Other requests are left to a person, refused, or forwarded to the real
-server.
-"""
+"""Read the recorded answers of a server: what each request got, and what was sent around it."""
 
 from __future__ import annotations
 
-import enum
 import json
 import re
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
-from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, seen_by_client
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc, undecoded
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.removed import fits, names_in
-from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.versions import features
 
@@ -36,6 +25,8 @@ if TYPE_CHECKING:
 
 BY_STUB: Final = "humanmcp"
 """The author of keepalive messages, which a replay does not repeat."""
+BY_NOTHING: Final = "replay: not recorded"
+"""The author of the error for a request that was not recorded."""
 
 _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 """Every 2026-07-28 server sends it for each subscription: it is created anew, not replayed."""
@@ -326,247 +317,3 @@ def _seconds_between(start: str, end: str) -> float:
 
 def _id(message: Message) -> str:
     return message.id.token if message.id is not None else ""
-
-
-# -- the same line for another request -----------------------------------------------------------
-
-
-def renewed(raw: bytes, tokens: Mapping[str, tuple[str, str]]) -> bytes:
-    """Return a recorded line with the ids of the current request.
-
-    `tokens` has the old and the new token for each member (`id`, `progressToken`, …), as written. A
-    wrong id of the recording (`"7"` for 7, `7.0`) stays.
-    """
-    text = raw.decode("utf-8", "surrogateescape")
-    for name, (was, becomes) in tokens.items():
-        bare, new = was.strip('"'), becomes.strip('"')
-        pattern = rf'("{re.escape(name)}"\s*:\s*)("?){re.escape(bare)}(\.0+)?(")?(?![\w.])'
-        text = re.sub(pattern, partial(_spelt, new), text)
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _spelt(new: str, found: re.Match[str]) -> str:
-    before, opening, decimals, closing = found[1], found[2], found[3] or "", found[4] or ""
-    number = re.fullmatch(r"-?\d+", new) is not None
-    if not number and not opening:
-        opening = closing = '"'
-    return f"{before}{opening}{new}{decimals if number else ''}{closing}"
-
-
-ALIKE: Final = 0.6
-"""The minimum likeness of the parameters, from 0 to 1, for `SIMILAR`."""
-
-NOT_RECORDED: Final = -32602
-"""The error code for a request that was not recorded; exported servers use the same."""
-BY_NOTHING: Final = "replay: not recorded"
-"""Who answers such a request."""
-
-_COMPARED: Final = 4000
-"""The number of characters of the parameters that are compared for likeness."""
-
-
-class Match(enum.Enum):
-    """How a recorded answer is found. Each way includes the previous ones."""
-
-    EXACT = "exact"
-    """The same method and parameters; repeated requests get the recorded answers in turn."""
-    ORDER = "order"
-    """Else the next recorded answer for this method and tool, prompt or address."""
-    SIMILAR = "similar"
-    """Else the answer whose parameters are most similar, if they are similar enough."""
-
-
-class Otherwise(enum.Enum):
-    """What happens to a request that was not recorded."""
-
-    HAND = "hand"
-    """A person or the answer book answers it."""
-    ERROR = "error"
-    """It is refused, unless the book answers it at once."""
-    FORWARD = "forward"
-    """The real server gets it, unless an entry of the book matches."""
-
-
-@dataclass(frozen=True, slots=True)
-class UnrecordedRequest:
-    """A request that was not recorded, by its number in the session."""
-
-    number: int
-    method: str
-    name: str
-
-    @property
-    def words(self) -> str:
-        return one_line(f"{self.number} {self.method} {self.name}".rstrip(), _SHOWN)
-
-
-_SHOWN: Final = 120
-"""The maximum length of a request in the list of unrecorded ones, in characters."""
-
-
-@dataclass(frozen=True, slots=True)
-class FoundAnswer:
-    """A recorded answer to a request. `hint` says how it was found, "" for an exact match."""
-
-    recorded: Recorded
-    hint: str = ""
-
-    @property
-    def by(self) -> str:
-        """The author of the answer in the transcript."""
-        return f"replay: {self.recorded.seq}" + (f" ({self.hint})" if self.hint else "")
-
-    def decision(self, *, after: float = 0.0, fault: str = "") -> Decision:
-        """Return the answer as a decision of the answer book: as recorded, or with a fault."""
-        recorded = self.recorded
-        if fault and recorded.text is not None:
-            by = f"{self.by} ({fault})"
-            return Decision(after, recorded.text, recorded.form, by, fault=fault)
-        text = recorded.text or ""
-        return Decision(after, text, recorded.form, self.by, replayed=recorded.seq)
-
-
-_HANDSHAKE_ONLY: Final = Recorded(
-    seq=0,
-    method="server/discover",
-    name="",
-    params="{}",
-    text='{"code":-32601,"message":"Method not found"}',
-    form=TextForm.ERROR,
-    modern=True,
-)
-"""The error that makes a client start a handshake, if the recording has one."""
-
-
-class Replay:
-    """The recorded answers of one session, and which of them were used."""
-
-    def __init__(
-        self,
-        answers: Iterable[Recorded],
-        match: Match = Match.EXACT,
-        otherwise: Otherwise = Otherwise.HAND,
-        *,
-        paced: bool = False,
-        faults: Mapping[int, str] = MappingProxyType({}),
-    ) -> None:
-        """Begin with none used.
-
-        With `paced`, each answer takes as long as then. `faults` are those of the recorded answers
-        to calls of tools, by the number of the call in its session, from 1.
-        """
-        self.otherwise = otherwise
-        self.paced = paced
-        self.faults = faults
-        self.misses: list[UnrecordedRequest] = []
-        self.forwarded = 0
-        """The number of requests that the real server has answered."""
-        self._left: set[int] = set()
-        self._all = tuple(answers)
-        self._answers = tuple(recorded for recorded in self._all if recorded.answered)
-        self._match = match
-        self._modern = any(recorded.modern for recorded in self._answers)
-        self._given: set[int] = set()
-
-    def __len__(self) -> int:
-        return len(self._answers)
-
-    def find(self, exchange: Exchange) -> FoundAnswer | None:
-        """Find the answer to a request, without marking it as used; None if there is none."""
-        modern = features(exchange.version).stateless
-        fitting = [
-            recorded
-            for recorded in self._answers
-            if recorded.modern == modern and recorded.is_for(exchange)
-        ]
-        if not fitting and exchange.method == "server/discover" and not self._modern:
-            return FoundAnswer(_HANDSHAKE_ONLY)
-        params = exchange.request.params
-        # each client sends its own name and capabilities here: any recorded answer fits
-        introduces = methods.of(exchange.method).introduces
-        exact = [recorded for recorded in fitting if introduces or recorded.has_params(params)]
-        if exact:
-            return FoundAnswer(self._next(exact) or exact[-1])
-        if self._match is not Match.EXACT and (following := self._next(fitting)):
-            return FoundAnswer(following, "in order")
-        if self._match is Match.SIMILAR and fitting:
-            wanted = comparison_key(params)
-            score, best = max(
-                ((_alike(recorded.params, wanted), recorded) for recorded in fitting),
-                key=lambda pair: pair[0],
-            )
-            return FoundAnswer(best, "similar") if score >= ALIKE else None
-        return None
-
-    @property
-    def unused(self) -> list[str]:
-        """Return the method and name of each recorded request that was not sent, in order."""
-        return [
-            one_line(f"{recorded.method} {recorded.name}".rstrip(), _SHOWN)
-            for recorded in self._answers
-            if recorded.id and recorded.seq not in self._given
-            if not methods.of(recorded.method).introduces
-        ]
-
-    def around(self, seq: int) -> Recorded | None:
-        """Return the record of an answer, with the messages before and after it."""
-        return next((recorded for recorded in self._all if recorded.seq == seq), None)
-
-    def find_unanswered(self, exchange: Exchange) -> Recorded | None:
-        """Find the messages that a request got which was never answered, each in turn."""
-        return self._take(
-            recorded
-            for recorded in self._all
-            if recorded.id
-            and not recorded.answered
-            and recorded.is_for(exchange)
-            and recorded.has_params(exchange.request.params)
-        )
-
-    def reaction(self, method: str) -> Recorded | None:
-        """Find the messages that followed a client's notification, each in turn."""
-        return self._take(
-            recorded for recorded in self._all if not recorded.id and recorded.method == method
-        )
-
-    def instead(self, exchange: Exchange, decision: Decision) -> Decision:
-        """Return what happens to an unrecorded request; `decision` is the answer book's."""
-        if self.otherwise is Otherwise.FORWARD:
-            return decision if self._is_ours(exchange, decision) else Decision(forward=True)
-        if self.otherwise is not Otherwise.ERROR or decision.due(0):
-            return decision
-        asked = f"{exchange.method} {exchange.name}".strip()
-        error = {"code": NOT_RECORDED, "message": f"no answer was recorded for {asked}"}
-        return Decision(0.0, json.dumps(error), TextForm.ERROR, BY_NOTHING)
-
-    def _is_ours(self, exchange: Exchange, decision: Decision) -> bool:
-        """Return True if the real server must not get a request: it ended, or an entry matches."""
-        left = exchange.number in self._left
-        return left or decision.entry is not None or exchange.method == "ping"
-
-    def leave_to_person(self, exchange: Exchange) -> None:
-        """Leave a request to the person: the real server will not answer it."""
-        self._left.add(exchange.number)
-        self.miss(exchange)
-
-    def miss(self, exchange: Exchange) -> None:
-        """Count a request that was not recorded; a `ping` is never recorded."""
-        if exchange.method != "ping":
-            self.misses.append(UnrecordedRequest(exchange.number, exchange.method, exchange.name))
-
-    def given(self, seq: int) -> None:
-        """Mark the answer of this frame as used."""
-        self._given.add(seq)
-
-    def _next(self, answers: list[Recorded]) -> Recorded | None:
-        return next((recorded for recorded in answers if recorded.seq not in self._given), None)
-
-    def _take(self, answers: Iterable[Recorded]) -> Recorded | None:
-        found = self._next(list(answers))
-        if found is not None:
-            self.given(found.seq)
-        return found
-
-
-def _alike(left: str, right: str) -> float:
-    return SequenceMatcher(None, left[:_COMPARED], right[:_COMPARED], autojunk=False).ratio()

@@ -13,7 +13,7 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame, from_jso
 from tests.support.serve_process import COMMAND, Serving, bare_environment
 from tests.support.waiting import PATIENCE, until
 
-SAMPLES: Final = Path(__file__).parent.parent.parent / "samples" / "servers"
+SAMPLES: Final = Path(__file__).parents[3] / "samples" / "servers"
 CALCULATE: Final = (sys.executable, str(SAMPLES / "calculate.py"))
 WEATHER: Final = (sys.executable, str(SAMPLES / "weather.py"))
 ASKING: Final = (sys.executable, str(Path(__file__).parent / "asking_server.py"))

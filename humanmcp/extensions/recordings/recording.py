@@ -6,10 +6,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
+from humanmcp.extensions.recordings import SECTION
+from humanmcp.extensions.recordings.replay import Match, Otherwise, Replay
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales.stop import REFUSED, stopped
-from humanmcp.protocol.answer_book.replay import Match, Otherwise, Replay, recorded
+from humanmcp.protocol.answer_book.recorded import recorded
 from humanmcp.protocol.conversation.transcript import to_json
 from humanmcp.protocol.json.encodings import utf16_of
 from humanmcp.protocol.validation.captures import is_transcript, read_recording
@@ -114,9 +116,9 @@ def read_replay(
             recorded(frames), Match(match), Otherwise(otherwise), paced=paced, faults=wrong
         )
     except (OSError, InboxError) as error:
-        raise stopped("serve", "no replay", REFUSED, path=named, why=error) from error
+        raise stopped(SECTION, "no replay", REFUSED, path=named, why=error) from error
     if not len(replay) and not begins:
-        raise stopped("serve", "nothing to replay", REFUSED, path=named)
+        raise stopped(SECTION, "nothing to replay", REFUSED, path=named)
     return replay
 
 
@@ -128,7 +130,7 @@ def _faults(given: Iterable[str]) -> dict[int, str]:
     for one in given:
         number, _, fault = one.partition(":")
         if not (number.isascii() and number.isdigit() and fault in names):
-            raise stopped("serve", "no fault", REFUSED, value=one, known=", ".join(sorted(names)))
+            raise stopped(SECTION, "no fault", REFUSED, value=one, known=", ".join(sorted(names)))
         found[int(number)] = fault
     return found
 

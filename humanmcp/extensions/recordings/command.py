@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from humanmcp.common.parsing import Parser
 from humanmcp.common.settings import load
+from humanmcp.extensions.recordings import SECTION
+from humanmcp.extensions.recordings.serving import REPLAY
 from humanmcp.server import serve
 
 if TYPE_CHECKING:
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 def add_arguments(parser: Parser) -> None:
     """Add the flags of `serve`. What follows the recording is read by `run`."""
     serve.add_flags_of_server(parser)
-    parser.flags("replay")("recording", nargs="...", metavar="TRANSCRIPT")
+    REPLAY.add_flags(parser)
+    parser.flags(SECTION)("recording", nargs="...", metavar="TRANSCRIPT")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG001 - those behind the recording count, too

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from humanmcp.extensions.recordings.recording import RecordingPlace, read_replay
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
-from humanmcp.server.recording import RecordingPlace, read_replay
 from tests.support.postgres_server import PostgresServer
+from tests.support.recordings import recorded_at
 from tests.support.serve_process import HUMANMCP, Serving
 
 AT = "2026-11-20T00:00:00.000Z"
@@ -80,22 +81,6 @@ def test_a_session_of_a_database_is_named_like_any_other(
         assert serving.hear() == ANSWER.replace("36", "5")
     with pytest.raises(StopError, match="20260101T000000Z-0000"):
         read_replay(RecordingPlace.find("20260101T000000Z-0000", home, where), "exact")
-
-
-def recorded_at(folder: Path, *lines: tuple[Direction, str | bytes]) -> str:
-    """Write a transcript of lines in order, as a tap records them."""
-    folder.mkdir(exist_ok=True)
-    path = folder / "transcript.jsonl"
-    frames = (
-        Frame(seq, "2026-11-20T00:00:00.000Z", direction, _raw(line))
-        for seq, (direction, line) in enumerate(lines, 1)
-    )
-    path.write_text("".join(to_json(frame) + "\n" for frame in frames), encoding="utf-8")
-    return str(path)
-
-
-def _raw(line: str | bytes) -> bytes:
-    return line if isinstance(line, bytes) else line.encode()
 
 
 BROKEN = [

@@ -10,22 +10,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from humanmcp.extensions.recordings.forwarding import Forwarding
+from humanmcp.extensions.recordings.replay import renewed
 from humanmcp.protocol.answer_book.decision import BY_PERSON
-from humanmcp.protocol.answer_book.replay import RecordedMessage, renewed
 from humanmcp.protocol.conversation.outcomes import Sent
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import DELIBERATE
 from humanmcp.protocol.json.jsonrpc import member
 from humanmcp.protocol.tables import versions
 from humanmcp.protocol.tables.methods import PROGRESS
-from humanmcp.server.forwarding import Forwarding
 from humanmcp.server.moments import LEFT_TO_A_PERSON, Acted, Capability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from humanmcp.extensions.recordings.recording import Forward
+    from humanmcp.extensions.recordings.replay import Replay
     from humanmcp.protocol.answer_book.decision import Decision
-    from humanmcp.protocol.answer_book.replay import Recorded, Replay
+    from humanmcp.protocol.answer_book.recorded import Recorded, RecordedMessage
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.server.moments import Way
@@ -45,11 +47,12 @@ class ReplayedExchange:
 class ReplayedAnswers(Capability):
     """Answers as a server was recorded, with all that it said."""
 
-    def __init__(self, way: Way, replay: Replay) -> None:
+    def __init__(self, way: Way, replay: Replay, forward: Forward | None = None) -> None:
         self._way = way
         self._session = way.session
         self._journal = way.journal
         self._replay = replay
+        self._forward = forward
         self._forwarding: Forwarding | None = None
         self._scenes: dict[int, ReplayedExchange] = {}
         self._given: dict[str, str] = {}
@@ -130,8 +133,8 @@ class ReplayedAnswers(Capability):
 
     def start(self, wake: Callable[[], object]) -> None:
         """Prepare to forward to the real server, if there is one."""
-        if self._way.options.forward is not None:
-            self._forwarding = Forwarding(self._way, self._way.options.forward, self._replay, wake)
+        if self._forward is not None:
+            self._forwarding = Forwarding(self._way, self._forward, self._replay, wake)
 
     def look(self) -> None:
         if self._forwarding is not None:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.export import har
 from humanmcp.export.recording import ExportOptions, Recording
+from humanmcp.extensions.recordings import har
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP

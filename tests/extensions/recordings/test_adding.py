@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from humanmcp.extensions.recordings.recording import Addition
 from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
-from humanmcp.server.recording import Addition
 
 FRAME = Frame(0, "2026-11-20T00:00:00.000Z", Direction.IN, b"{}")
 
