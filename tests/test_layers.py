@@ -28,7 +28,7 @@ LAYERS: Final = (
     ("answering", "http", "launch"),
     ("api", "client", "export"),
     ("server", "desk", "terminal"),
-    ("book", "pytest", "setup", "welcome"),
+    ("book", "setup", "welcome"),
     ("cli",),
     ("__main__", "as_child"),
 )
@@ -122,6 +122,7 @@ LIBRARIES: Final = {
     "extensions/host": ("anthropic", "openai"),
     "extensions/judge": ("fastapi", "starlette"),
     "extensions/postgres": ("psycopg", "psycopg_pool"),
+    "extensions/testing": ("pytest",),
     "extensions/tap": ("fastapi", "starlette"),
     "desk": (
         *("anyio", "fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
@@ -130,7 +131,6 @@ LIBRARIES: Final = {
     "http": ("starlette", "uvicorn"),
     "common/block_yaml": ("yaml",),
     "common/toml_edit": ("tomlkit",),
-    "pytest": ("pytest",),
     "common/qr_code": ("segno",),
 }
 """The libraries that a package, or a folder of one, may use; any other uses none."""

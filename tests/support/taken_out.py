@@ -64,9 +64,9 @@ class Copy:
         shutil.rmtree(self.root / "humanmcp" / "extensions" / name)
         shutil.rmtree(self.root / "tests" / "extensions" / name, ignore_errors=True)
         project = self.root / "pyproject.toml"
-        entry = re.compile(rf"^{name} = .humanmcp\.extensions\..*\n", re.MULTILINE)
+        entry = re.compile(rf"^\w+ = .humanmcp\.extensions\.{name}\b.*\n", re.MULTILINE)
         kept, count = entry.subn("", project.read_text(encoding="utf-8"))
-        assert count == 1
+        assert count
         project.write_text(kept, "utf-8")
         of_it = re.compile(rf"^(from|import) (humanmcp|tests)\.extensions\.{name}\b", re.MULTILINE)
         for folder in ("tests", "tools", "bench"):

@@ -1,4 +1,4 @@
-"""A recording as a test: as a program, and compared with another session or a real server."""
+"""Tests of a client or a server: a mock server for pytest, a recording as a program, `diff`."""
 
 from typing import Final
 

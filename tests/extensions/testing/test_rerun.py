@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.pytest import MockServer, humanmcp_server
+from humanmcp.extensions.testing.plugin import MockServer, humanmcp_server
 from tests.support.recordings import HANDSHAKE, answer, ask, recording, text, write
 
 __all__ = ["humanmcp_server"]

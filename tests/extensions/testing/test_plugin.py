@@ -1,4 +1,4 @@
-"""`humanmcp.pytest`: a mock MCP server for the tests of a client."""
+"""`humanmcp.extensions.testing.plugin`: a mock MCP server for the tests of a client."""
 
 import json
 import os
@@ -17,14 +17,15 @@ import pytest
 
 from humanmcp import extensions
 from humanmcp.common.book_file import BookFileError
-from humanmcp.pytest import MockServer, humanmcp_server
+from humanmcp.extensions.testing.plugin import MockServer, humanmcp_server
 from tests.support.serve_process import Serving
 from tests.support.verdicts import R2025
 from tests.support.waiting import until
 
 __all__ = ["humanmcp_server"]
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[3]
+PLUGIN = "humanmcp.extensions.testing.plugin"
 HANDSHAKE = {
     "protocolVersion": R2025,
     "capabilities": {},
@@ -66,7 +67,7 @@ def test_the_example_of_the_manual_runs_against_the_official_client(tmp_path: Pa
     example, _of_a_recording = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert f"```python\n{example}```" in other
     (tmp_path / "test_example.py").write_text(example, encoding="utf-8")
-    words = ("-m", "pytest", "-q", "-p", "humanmcp.pytest", "-p", "no:cacheprovider", ".")
+    words = ("-m", "pytest", "-q", "-p", PLUGIN, "-p", "no:cacheprovider", ".")
     run = subprocess.run(
         [sys.executable, *words],
         cwd=tmp_path,
@@ -158,19 +159,20 @@ def test_a_book_that_cannot_be_used_fails_the_test_that_has_it(
 
 
 def test_whoever_does_not_use_it_pays_nothing_for_it() -> None:
-    """The plugin is loaded in every run of pytest: it imports nothing of ours, and no more."""
+    """The plugin is loaded in every run of pytest: it imports nothing but its packages."""
     script = (
-        "import sys, pytest; before = set(sys.modules); import humanmcp.pytest;"
+        f"import sys, pytest; before = set(sys.modules); import {PLUGIN};"
         "print(*sorted(set(sys.modules) - before))"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["humanmcp", "humanmcp.pytest"]
+    parts = PLUGIN.split(".")
+    assert run.stdout.split() == [".".join(parts[: at + 1]) for at in range(len(parts))]
 
 
 def test_pytest_finds_the_plugin_where_humanmcp_is_installed() -> None:
     """The fixture is there without a word in a `conftest.py`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert project["entry-points"]["pytest11"] == {"humanmcp": "humanmcp.pytest"}
+    assert project["entry-points"]["pytest11"] == {"humanmcp": PLUGIN}
 
 
 def test_it_has_an_address_for_a_client_that_takes_a_url(server: MockServer) -> None:
@@ -250,7 +252,7 @@ class Project:
         folder = self.folder / below
         folder.mkdir(exist_ok=True)
         (self.folder / "test_it.py").write_text(HEAD + test, encoding="utf-8")
-        words = ("-m", "pytest", "-q", "-p", "humanmcp.pytest", "-p", "no:cacheprovider", *flags)
+        words = ("-m", "pytest", "-q", "-p", PLUGIN, "-p", "no:cacheprovider", *flags)
         file = str(self.folder / "test_it.py")
         done = subprocess.run(
             [sys.executable, *words, file],
