@@ -94,8 +94,8 @@ def decode_lines(content: bytes) -> str:
     return content.decode("utf-8", "surrogateescape")
 
 
-_CONTROL: Final = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))|\x1e")
-"""Colours of a terminal, and what separates records."""
+_CONTROL: Final = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+"""Colours of a terminal."""
 _SIDE: Final = "│┃║"
 _BOXED: Final = re.compile(rf"^[ \t]*[{_SIDE}][ \t]*[\[{{\"}}\]]", re.MULTILINE)
 _SIDES: Final = re.compile(
@@ -368,8 +368,8 @@ class _Capture:
         self.written = written or _Lines(text)
         """The lines of the file, before a layer of the whole file was undone."""
         self._is_undone = written is not None
-        plain = _CONTROL.sub("", text)
-        if _BOXED.search(plain):
+        plain = _CONTROL.sub("", text.replace("\x1e", ""))  # which separates records
+        if not plain.isascii() and _BOXED.search(plain):
             plain = _SIDES.sub(lambda drawn: " " * len(drawn[0]), plain)
         self.text = plain
         is_changed = self._is_undone or plain is not text
@@ -525,7 +525,7 @@ class _Capture:
             found, line = one.found, self._lines[one.line]
             direction = one.direction or (side if found.is_wrapped or one.above else None)
             if one.is_doubtful and direction is None:
-                yield self._note(one.line)
+                yield self._note(one.line, line)
                 continue
             time = self._ours.get(one.line) or (
                 None if found.at else _TIME.search(line, max(0, one.column - _NEAR), one.column)
@@ -587,20 +587,23 @@ class _Capture:
             event = _EVENT.fullmatch(line) if self._has_events else None
             is_told = event and not (event["text"] or "").startswith("/")
             if not self._covered[at] and line.strip() and not (is_told or _FENCE.match(line)):
-                yield self._note(at, "http" if event else "")
+                yield self._note(at, line, "http" if event else "")
 
-    def _note(self, at: int, level: str = "") -> CapturedLine:
-        line = self._lines[at]
+    def _note(self, at: int, line: str, level: str = "") -> CapturedLine:
         low = line.lower()
         head = _HEAD.fullmatch(line) if self._has_head else None
-        level = level or next((one for word, one in _LEVELS.items() if word in low), "")
+        for word, meant in () if level else _LEVELS.items():
+            if word in low:
+                level = meant
+                break
         if level == "error" and not _FAILED.search(low):
             level = "log"
         if level != "error" and (head or (self._has_head and _TRACED.fullmatch(line))):
             level = "error" if head and (head["status"] or "") >= "400" else "http"
         elif not level and _SHELL.fullmatch(line):
             level = "shell"
-        return CapturedLine(at + 1, Direction.NOTE, self.written[at], level=level)
+        as_written = line if self._lines is self.written else self.written[at]
+        return CapturedLine(at + 1, Direction.NOTE, as_written, level=level)
 
     # -- other files
 

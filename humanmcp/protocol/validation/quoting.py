@@ -204,8 +204,9 @@ _GOES_ON: Final = r"""(?!(?<=[}\]]\n)[^,}\]\s"'\\])"""
 _MOST_CHANCE: Final = 3
 """So many lines have the full width of a terminal, and not by chance."""
 _CHUNK: Final = r"\r?\n[0-9a-fA-F]{1,6}\r?\n"
+_GAP: Final = r"(?::[ \t]++|[ \t]{2,4})"
 _ROW: Final = re.compile(
-    r"^[ \t]*+(?:0x)?([0-9a-fA-F]{4,16})(?::[ \t]++|[ \t]{2,4})"
+    rf"^[ \t]*+(?:0x)?([0-9a-fA-F]{{4,16}}){_GAP}"
     r"((?:[0-9a-fA-F]{2}){1,2}\b(?:[ ]{1,2}(?:[0-9a-fA-F]{2}){1,2}\b)*+).*",
     re.MULTILINE,
 )
@@ -226,10 +227,10 @@ FILE_LAYERS: Final = (
         r"(?:[0-9a-fA-F]{2}[: -]?){8,}+",
         lambda text, _: bytes.fromhex(re.sub(r"\W", "", text)),
     ),
-    _each("6[aA] ?73 ?6[fF] ?6[eE]|0000[: ]", rf"(?:{_ROW.pattern}\n?)++", _undumped),
-    _each(_CHUNK, f"^(?:.*{_CHUNK})+.*", lambda run: _joined(run, _CHUNK)),
-    *(_each(between, between, "") for between in ("', b'", """'"(?=')|(?<=')"'""")),
-    FileLayer(re.compile(""), _unfolded),
+    _each(f"6[aA] ?73 ?6[fF] ?6[eE]|0000{_GAP}[0-9a-fA-F]", rf"(?:{_ROW.pattern}\n?)++", _undumped),
+    _each(r"\n[0-9a-fA-F]{1,6}\r?\n", f"^(?:.*{_CHUNK})+.*", lambda run: _joined(run, _CHUNK)),
+    *(_each(between, between, "") for between in ("', b'", """'"(?=')""")),
+    FileLayer(re.compile(r"\{"), _unfolded),
     *(_each(f'{sign}"', f"{sign}(.)", r"\1") for sign in (r"\^", "`")),
     _each(r'\\\\["n]', r"\\\\", r"\\"),
     _each(r"\\\|", r"\\\|", "|"),
