@@ -329,7 +329,7 @@ class MessageFinder:
         context = self._context(start).below(f"={name}")
         found = self._nested(_Quoted(start, end, plain, layer.is_whole), context)
         if all(one.is_torn for one in found):
-            self._effort.left -= 4 * _PER_TRY
+            self._effort.left -= len(quoted) + 4 * _PER_TRY
         return (end, found) if found else None
 
     def _printed(self, start: int) -> _Read | None:
@@ -341,7 +341,9 @@ class MessageFinder:
         if mark is not None and mark.start() < start + _LONGEST_LITERAL:
             end, plain, is_cut = as_json(text, start, _LONGEST_LITERAL)
             self._effort.left -= end - start
-            if "jsonrpc" in plain and self._decoded(lambda size: plain[:size]) is not None:
+            if plain and "jsonrpc" not in plain:
+                return end, ()
+            if plain and self._decoded(lambda size: plain[:size]) is not None:
                 context = self._context(start).below("=literal")
                 return end, self._nested(_Quoted(start, end, plain, is_cut=is_cut), context)
         if _TORN.match(text, start):

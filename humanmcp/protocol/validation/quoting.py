@@ -46,6 +46,8 @@ class Layer(NamedTuple):
 
 def _unescaped(quoted: str) -> str:
     r"""Undo `\"`. Some programs write the bytes of a letter: `\303\266`, `\xC3\xB6`."""
+    if "\\" not in quoted:
+        return quoted
     with suppress(ValueError):
         return str(json.loads(f'"{quoted}"', strict=False))
     text = _ESCAPE.sub(_character, quoted)
@@ -70,6 +72,8 @@ def _character(escape: re.Match[str]) -> str:
 
 def _unquoted(quoted: str) -> str:
     """Undo single quotes, as SQL, a shell, YAML or Python writes them: the way that gives JSON."""
+    if quoted[-1] != "'":
+        return quoted
     inner = quoted[1:-1]
     single = inner.replace("'\\''", "'").replace("''", "'")
     ways = (str, lambda _: single, lambda _: re.sub(r"\s*\n\s*", " ", single), _unescaped)
@@ -105,11 +109,11 @@ LAYERS: Final = {
     ),
     "bytes": Layer(
         r"(?<=b')(?=[\[{]|data:|event:)",
-        r"'(?:[^'\\\n]|\\.)*+'",
+        r"'(?:[^'\\\n]|\\.)*+'?",
         lambda text: ast.literal_eval(f"b{text}").decode(*_UTF8),
         is_whole=True,
     ),
-    "quoted": Layer(r"(?<=')(?=\s*+[\[{])", r"'(?:[^'\\]|\\.|''|'\\'')*+'", _unquoted),
+    "quoted": Layer(r"(?<=')(?=\s*+[\[{])", r"'(?:[^'\\]|\\.|''|'\\'')*+'?", _unquoted),
 }
 """The layers of which a bracket or a quote shows where they begin."""
 _VALUE: Final = (
@@ -254,9 +258,10 @@ _WORDS: Final = {
     **{word: word.lower() for word in ("True", "true", "TRUE", "False", "false", "FALSE")},
 }
 _TEXT: Final = r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|“[^”]*+”"""
+_QUOTES: Final = ('"', "'", "“")
 _TOKEN: Final = re.compile(
     rf"(?P<text>(?:\b[bu])?(?:{_TEXT})(?:\s++(?:{_TEXT}))*+)"
-    r"|(?P<left_out>\[(?:Object|Array|Circular|Function)\b[^\]\n]*+\]"
+    r"|(?P<left_out>\[(?:Object|Array|Circular|Function)\b[^\]\n]{0,80}+\]"
     r"|\.\.\.(?: ?\d+ more items?)?)"
     r"|(?P<list>(?:\b\w++\s*+)?\((?=\s*+\d+ =>)|(?:\bArray )?\[|\{(?=\s*+\{))"
     r"|(?P<object>(?:%|#|\b\w++\s*+)?\{"
@@ -277,13 +282,13 @@ _AS_JSON: Final = re.compile(
 def as_json(text: str, start: int, most: int) -> tuple[int, str, bool]:
     """Write an object in the notation of another language as JSON, with its white space.
 
-    Returns where it ends, its JSON, "" if it cannot be read, and whether the program left out a
-    part. `most` is the maximum number of characters to read.
+    Returns up to where it was read, its JSON, "" if it cannot be read, and whether the program left
+    out a part. `most` is the maximum number of characters to read.
     """
     parts, closers, at, is_cut = list[str](), list[str](), start, False
     until = min(len(text), start + most)
-    if _AS_JSON.match(text, start, until):
-        return at, "", False
+    if found := _AS_JSON.match(text, start, until):
+        return found.end(), "", False
     while token := _TOKEN.match(text, at, until):
         kind, part, at = token.lastgroup or "", token[0], token.end()
         if kind == "text":
@@ -302,12 +307,13 @@ def as_json(text: str, start: int, most: int) -> tuple[int, str, bool]:
         parts.append(part)
         if not closers:
             return at, "".join(parts), is_cut
-    return at, "", False
+    return until if text[at : at + 1] in _QUOTES else at, "", False
 
 
 def _text_as_json(text: str) -> str:
     r"""Write a text as JSON; Python writes a long one in pieces, others escapes such as `\x1b`."""
-    with suppress(ValueError):
-        json.loads(text)
-        return text
+    if text[0] == '"':
+        with suppress(ValueError):
+            _DECODER.decode(text)
+            return text
     return as_text("".join(_unescaped(piece[1:-1]) for piece in re.findall(_TEXT, text, re.DOTALL)))

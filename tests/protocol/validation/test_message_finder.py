@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.validation import captures
+from humanmcp.protocol.validation import captures, message_finder
 from humanmcp.protocol.validation.captures import Origin, read_capture, read_recording
 from humanmcp.protocol.validation.message_finder import MessageFinder
 from humanmcp.protocol.validation.quoting import FILE_LAYERS, FileLayer
@@ -511,7 +511,7 @@ HOSTILE: Final = {
     "numbers": "2026-11-20 10:00:00 1234567890 jsonrpc ",
     "arrows": "a -> b -> ",
     "a line of slashes above a message": "/" * 9_999 + '\n{"jsonrpc":"2.0","id":1}\n',
-    "events in a text that a message began": '{"jsonrpc":"\n' + "event: x\ndata: {\n\n" * 900,
+    "events in a text that a message began": '{"jsonrpc":"\n' + "event: x\ndata: {\n\n" * 50,
     "spaces": '{                "jsonrpc"  ',
     "brackets": "[x] [y] jsonrpc ",
     "members": '{"jsonrpc":"2.0","id":1}, ',
@@ -520,7 +520,29 @@ HOSTILE: Final = {
     "percent signs": "%2525257B%22jsonrpc",
     "full lines": f'{{"jsonrpc":{"x" * 49}\n',
     "words before lines that go on": 'a b c d {"jsonrpc":\na b\n',
+    "escaped members": '{\\"a\\":',
+    "doubled quotes": '{""a',
+    "quotes in pairs": "'",
+    "literals in quotes": "'{",
+    "literals": "{'a': ",
+    "curly quotes": "[“",
+    "entities without a name": "{&quot;a",
+    "braces, one a line": "{\n",
+    "brackets, one a line": "[\n",
+    "what was left out": "[Object",
+    "short lines": "a\n",
+    "one line": "a",
+    "half hexadecimal": "6a736f6e727063",
 }
+SPREAD: Final = {
+    "alone": lambda piece, size: piece * (size // len(piece)),
+    "with a mark behind them": lambda piece, size: piece * (size // len(piece)) + '\n"jsonrpc"',
+    "between messages": lambda piece, size: (
+        f"{piece * (200 // len(piece) + 1)}{CALL}\n" * (size // 300)
+    ),
+}
+"""Without a mark behind them, a place is never tried."""
+CALL: Final = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 
 def cost(text: str) -> float:
@@ -533,11 +555,18 @@ def cost(text: str) -> float:
     return min(found)
 
 
+@pytest.mark.parametrize("spread", SPREAD)
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
-def test_the_work_grows_with_the_text(piece: str) -> None:
-    """Four times the text takes about four times as long, and never sixteen times."""
-    small = piece * (40_000 // len(piece))
-    assert cost(small * 4) < 9 * cost(small) + 0.05
+def test_the_work_grows_with_the_text(
+    piece: str, spread: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four times the text takes about four times as long, and never sixteen times.
+
+    What may be read in vain in any file would hide it in files as small as these.
+    """
+    monkeypatch.setattr(message_finder, "_LEAST", 0)
+    small, large = (SPREAD[spread](piece, size) for size in (15_000, 60_000))
+    assert cost(large) < 9 * cost(small) + 0.05
 
 
 @pytest.mark.parametrize(
