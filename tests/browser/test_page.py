@@ -284,6 +284,11 @@ def test_the_projector_shows_large_and_cannot_answer(
         "all => all.map((one) => Number(one.getAttribute('x2')) > Number(one.getAttribute('x1')))"
     )
     assert arrows == [step["way"] == "in" for step in steps[:3]]
+    page.set_viewport_size({"width": 1280, "height": 800})
+    names = page.locator(".sequence .who").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().height)"
+    )
+    assert min(names) >= 20, "the picture, on a small projector"
     page = shown.goto(f"/present?name={name}&seq=1")
     link = page.locator(".meaning a").get_attribute("href") or ""
     assert "/2025-11-25/" in link

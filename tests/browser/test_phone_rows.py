@@ -34,6 +34,8 @@ def test_a_row_of_the_history_shows_the_question_and_the_whole_answer(
     expect(told).to_be_visible()
     expect(told).to_contain_text(SENTENCE)
     assert told.evaluate("one => one.scrollHeight <= one.clientHeight + 1")
+    tops = "all => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size"
+    assert page.locator(".search > *").evaluate_all(tops) <= 2, "the rows of the search"
     opened.goto("/settings")
     narrow = "cells => cells.filter(one => one.clientWidth < 100 && one.textContent.trim()).length"
     assert page.locator(".clients td").evaluate_all(narrow) == 0
