@@ -36,8 +36,8 @@ LINK: Final = re.compile(r"\]\(([^)\s:]+)\)")
 SUMMARY: Final = (
     "Be an MCP server by hand: answer a host's requests in a page, a terminal or text files."
 )
-PRINT: Final = "print.css"
-"""How a page is printed."""
+STYLE: Final = "site.css"
+"""How a page looks beyond the theme, and how it is printed."""
 TRY: Final = re.compile(r"(?<=\()how-to/class-from-one-link\.md#[^)]+(?=\))")
 """The link of the first page to the page without a server."""
 PROBLEM: Final = re.compile(r"^- [a-z0-9-]+ \(([A-Z]\d+)\), .*$", re.MULTILINE)
@@ -52,7 +52,7 @@ site_url = "{address}"
 docs_dir = "source/{language}"
 site_dir = "site{folder}"
 use_directory_urls = false
-extra_css = ["{print}"]
+extra_css = ["{style}"]
 nav = {nav}
 
 [project.theme]
@@ -215,7 +215,7 @@ def write(folder: Path) -> None:
             file.write_text(text, encoding="utf-8")
         images = folder / "source" / language / "images"
         shutil.copytree(DOCS / "images", images, dirs_exist_ok=True)
-        shutil.copy(DOCS / PRINT, folder / "source" / language / PRINT)
+        shutil.copy(DOCS / STYLE, folder / "source" / language / STYLE)
         (folder / f"{language}.toml").write_text(_configuration(language), encoding="utf-8")
 
 
@@ -224,7 +224,7 @@ def _configuration(language: str) -> str:
     dark, light = _TOGGLES[language]
     return CONFIGURATION.format(
         summary=SUMMARY,
-        print=PRINT,
+        style=STYLE,
         address=published.SITE if language == "en" else f"{published.SITE}{language}/",
         language=language,
         folder="" if language == "en" else f"/{language}",
