@@ -1,6 +1,7 @@
 """Judge the real clients, and write what they do: `make judge`, the page of the manual.
 
-    python -m tools.judging [--folder FOLDER] [CLIENT…]      only these; the other rows stay
+    python -m tools.judging [--folder FOLDER] [CLIENT…]      only these; the other clients stay
+    python -m tools.judging --only ROW,ROW [CLIENT…]         only these rows; their other words stay
 
 The SDKs are those of `python -m tools.install clients`. The other clients come from npm into
 FOLDER, by default a temporary one. Each client is judged twice, and what differs is not known.
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -158,6 +160,7 @@ empty_cursor long_description
 error_null id_string another_id not_json array no_content result_no_object null_flag null_meta
 bad_base64 structured_mismatch second_response log_line exit_at_call silent_at_call
 unknown_request roots_not_declared
+app_only_tool app_page_elsewhere app_meta_no_object
 """
 """What an agent is judged on: each run takes it some seconds."""
 
@@ -183,14 +186,17 @@ def _installed(host: RealHost, folder: Path) -> Installed | None:
         return None
 
 
-def judged(client: Judged, transport: str, jobs: int) -> tuple[dict[str, str], list[str]]:
+def judged(
+    client: Judged, transport: str, jobs: int, only: str = ""
+) -> tuple[dict[str, str], list[str]]:
     """Judge one client over one transport, twice. Return the words, and what is against a rule."""
     command = [sys.executable, "-m", "humanmcp", "judge", "--lang", "en", "--format", "json"]
+    flags = (*client.flags, "--only", only) if only else client.flags
     path = os.pathsep.join([*map(str, client.path), os.environ["PATH"]])
     runs = []
     for _ in range(RUNS):
         done = subprocess.run(
-            [*command, "--jobs", str(jobs), *client.flags, "--", *client.words[transport]],
+            [*command, "--jobs", str(jobs), *flags, "--", *client.words[transport]],
             stdout=subprocess.PIPE,
             text=True,
             check=True,
@@ -210,12 +216,12 @@ def judged(client: Judged, transport: str, jobs: int) -> tuple[dict[str, str], l
     return words, [name for name in against if words.get(name) == first.get(name)]
 
 
-def measured(client: Judged, jobs: int) -> dict[str, Any]:
-    """Judge one client over all its transports."""
+def measured(client: Judged, jobs: int, only: str = "") -> dict[str, Any]:
+    """Judge one client over all its transports; `only` are rows of stdio."""
     words: dict[str, str] = {}
     against: list[str] = []
-    for transport in client.words:
-        found, broke = judged(client, transport, jobs)
+    for transport in ("stdio",) if only else client.words:
+        found, broke = judged(client, transport, jobs, only)
         words, against = words | found, against + broke
         sys.stderr.write(f"{client.name} {client.version} {transport}\n")
     return {
@@ -237,8 +243,14 @@ def _marked(client: Mapping[str, Any], name: str) -> str:
 def page(table: Sequence[Mapping[str, Any]]) -> str:
     """Write the measured words as a page."""
     lines = [_HEAD, "| client | version | measured | runs | how |", "|" + " --- |" * 5]
-    members = ("name", "version", "date", "runs", "how")
-    lines += [f"| {' | '.join(str(one[member]) for member in members)} |" for one in table]
+    for one in table:
+        days = Counter(one.get("later", {}).values())
+        dates = [
+            one["date"],
+            *(f"{count} row{'s' * (count > 1)} {day}" for day, count in days.items()),
+        ]
+        cells = (one["name"], one["version"], ", ".join(dates), str(one["runs"]), one["how"])
+        lines.append(f"| {' | '.join(cells)} |")
     rows = every()
     for place in dict.fromkeys(one.place for one in rows.values()):
         of_place = [
@@ -267,28 +279,41 @@ def main() -> None:
     parser.add_argument("clients", nargs="*", help="the beginning of their names (default: all)")
     parser.add_argument("--folder", type=Path, help="keep the packages here for the next time")
     parser.add_argument("--jobs", type=int, default=1, help="run so many at a time")
+    parser.add_argument("--only", default="", help="measure only these rows of stdio")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="judging-", ignore_cleanup_errors=True) as temporary:
         for client in clients(arguments.folder or Path(temporary), arguments.clients):
+            if arguments.only and "stdio" not in client.words:
+                continue
             try:
-                write(measured(client, arguments.jobs))
+                row = measured(client, arguments.jobs, arguments.only)
+                write(row, is_part=bool(arguments.only))
             except subprocess.CalledProcessError as error:
                 sys.stderr.write(
                     f"NOT RUN: {client.name}: `humanmcp judge` exits {error.returncode}\n"
                 )
 
 
-def write(row: Mapping[str, Any]) -> None:
+def write(row: Mapping[str, Any], *, is_part: bool = False) -> None:
     """Put the row of a client into both files, in the place of its earlier one.
 
-    That is the one of the same name whose version has the same first number.
+    That is the one of the same name whose version has the same first number. A part is added to it,
+    with its day, if the version is the same.
     """
 
     def key(one: Mapping[str, Any]) -> tuple[str, str]:
         return one["name"], one["version"].partition(".")[0]
 
     found = json.loads(FILE.read_text("utf-8"))["clients"] if FILE.exists() else []
-    table = {key(one): one for one in found} | {key(row): row}
+    table = {key(one): one for one in found}
+    earlier = table.get(key(row), {})
+    if not is_part:
+        table[key(row)] = row
+    elif earlier.get("version") == row["version"]:
+        later = earlier.get("later", {}) | dict.fromkeys(row["words"], row["date"])
+        table[key(row)] = earlier | {"words": earlier["words"] | row["words"], "later": later}
+    else:
+        sys.stderr.write(f"NOT WRITTEN: {row['name']} {row['version']} has no other words\n")
     content = {"clients": list(table.values())}
     FILE.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
     PAGE.write_text(page(content["clients"]), "utf-8")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.extensions.judge.misbehaviours import RIGHT, WRONG
 from humanmcp.extensions.judge.playing import SERVER
+from humanmcp.protocol.json.tree import follow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -123,6 +124,13 @@ DECISIONS: Final[Mapping[str, tuple[_Decision, ...]]] = {
         *_COMPLAINED,
         *_NOTHING,
     ),
+    "hidden": (
+        *_ALWAYS,
+        (Word.BELIEVED, ("called", "declared"), ()),
+        (Word.OTHER, ("called",), ()),
+        (Word.UNKNOWN, ("never called",), ()),
+        (Word.WELL, (), ()),
+    ),
     "staying": (
         (Word.UNKNOWN, ("unseen", "unreached"), ()),
         (Word.HUNG, ("killed",), ()),
@@ -191,7 +199,7 @@ def facts(row: Misbehaviour, run: Run, good: Run) -> dict[str, bool]:
     return {
         # it never began: the client did not ask, or speaks another version
         "unreached": odd_at is None and not (run.ended_for and row.unanswered),
-        # the client declared the capability that the server uses
+        # the client declared the capability that the server uses, or that this is about
         "declared": bool(row.declares) and _declares(run, row.declares),
         "killed": bool(run.ended_for),
         # a shell, and what is like one, adds 128 to a signal
@@ -226,6 +234,9 @@ def facts(row: Misbehaviour, run: Run, good: Run) -> dict[str, bool]:
         and (bool(row.unanswered) or run.ended_at - odd_at > LATE + waits + tail),
         # it says so, or it cancelled its request
         "timed out": any(map(_TIMEOUT.search, new)) or bool(_count(run, _CANCELLED)),
+        # it called a tool; it calls none, also of the good server
+        "called": bool(_count(run, "tools/call")),
+        "never called": not _count(good, "tools/call"),
         # it answered the request of the server
         "answered": bool(answers),
         "answered well": bool(answers) and not any(wrong_answer in one for one in answers),
@@ -248,6 +259,7 @@ def verdict(row: Misbehaviour, run: Run, good: Run) -> Verdict:
         *(["cancelled"] if _count(run, _CANCELLED) else []),
         *(["started again"] if _starts(run) > _starts(good) else []),
         *(["declared"] if seen["declared"] else []),
+        *(["called"] if row.kind == "hidden" and seen["called"] else []),
         *(["never asked"] if seen["unreached"] else []),
         *(["left"] if any(SERVER not in one for one in run.left) else []),
     ]
@@ -281,11 +293,10 @@ def messages(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _declares(run: Run, capability: str) -> bool:
-    for message in messages(run):
-        params = message.get("params")
-        if message.get("method") == "initialize" and isinstance(params, dict):
-            return capability in params.get("capabilities", {})
-    return False
+    """Return True if the client declared it: `sampling`, or `extensions.` and the id of one."""
+    first = next((one for one in messages(run) if one.get("method") == "initialize"), {})
+    path = ("params", "capabilities", *capability.split(".", 1))
+    return follow(first, *path) is not None
 
 
 def _methods(run: Run) -> set[str]:

@@ -177,6 +177,33 @@ def test_what_a_client_believed_that_prints_nothing_is_seen_by_what_it_sends_the
     assert verdict(misbehaviour(name), run, good).word is word
 
 
+UI = '{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}'
+HIDDEN = [
+    (UI, 0, Word.WELL, ["declared"]),
+    ("{}", 0, Word.WELL, []),
+    (UI, 1, Word.BELIEVED, ["declared", "called"]),
+    ("{}", 1, Word.OTHER, ["called"]),
+    ('{"extensions":{"io.modelcontextprotocol/tasks":{}}}', 1, Word.OTHER, ["called"]),
+    ('{"extensions":[]}', 1, Word.OTHER, ["called"]),
+    ("[]", 1, Word.OTHER, ["called"]),
+]
+
+
+@pytest.mark.parametrize(("capabilities", "calls", "word", "notes"), HIDDEN)
+def test_a_tool_for_pages_is_kept_from_the_model_by_a_client_that_shows_pages(
+    capabilities: str, calls: int, word: Word, notes: list[str]
+) -> None:
+    """Nobody else owes that: such a call is no breach. Without any call, nothing is known."""
+    begin = f'{{"id":1,"method":"initialize","params":{{"capabilities":{capabilities}}}}}'
+    call = Event(3, "in", '{"id":3,"method":"tools/call"}')
+    events = [Event(1, "in", begin), Event(2, "odd", "")]
+    row, run = misbehaviour("app_only_tool"), Run(events + [call] * calls, output="nobody")
+    found = verdict(row, run, Run([*events, call], output="right-7421"))
+    assert (found.word, list(found.notes)) == (word, notes)
+    if not calls:
+        assert verdict(row, run, Run(events)).word is Word.UNKNOWN
+
+
 LOGGED = (
     "UnicodeDecodeError: 'utf-8' codec can't decode byte\nMCPError: Request 'tools/call' timed out"
 )

@@ -3,13 +3,17 @@
 import json
 from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 from typing import Any, Final
+
+import pytest
 
 from humanmcp.extensions.judge.misbehaviours import every, misbehaviours
 from humanmcp.extensions.judge.verdicts import Word
 from humanmcp.locales import say
 from humanmcp.protocol.tables.reactions import CLIENTS, Reaction, measured
 from tests.clients.reactions import row_of
+from tools import judging
 from tools.judging import FILE, PAGE, page
 
 CONTRADICTS: Final = {
@@ -78,3 +82,19 @@ def test_a_page_has_each_misbehaviour_once() -> None:
     for name in misbehaviours():
         assert text.count(f"| {say('misbehaviour', name, 'en')} |") == 1
     assert f"{say('misbehaviour', 'nan', 'en')} | not known | told |" in text
+
+
+def test_words_that_were_measured_later_join_those_of_the_same_version(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The page says their day; another version keeps its words."""
+    monkeypatch.setattr(judging, "FILE", tmp_path / "clients.json")
+    monkeypatch.setattr(judging, "PAGE", tmp_path / "clients.md")
+    row = {"name": "SDK", "version": "1.2", "runs": 2, "date": "2026-01-02", "how": "A call."}
+    judging.write(row | {"words": {"banner": "told", "nan": "told"}})
+    later = row | {"date": "2026-01-03", "words": {"nan": "well"}}
+    judging.write(later, is_part=True)
+    judging.write(later | {"version": "1.3", "words": {"nan": "died"}}, is_part=True)
+    (kept,) = json.loads(judging.FILE.read_text("utf-8"))["clients"]
+    assert kept["words"] == {"banner": "told", "nan": "well"}
+    assert "| SDK | 1.2 | 2026-01-02, 1 row 2026-01-03 | 2 |" in judging.PAGE.read_text("utf-8")
