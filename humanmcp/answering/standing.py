@@ -166,15 +166,9 @@ def _answered(item: Item) -> Standing:
         return Standing.RELEASED
     if answer.deliberate:
         return Standing.DELIBERATE
-    return _CALLED.get(answer.action, Standing.ANSWERED)
-
-
-_CALLED: Final = {
-    "allow": Standing.ALLOW_UNTOLD,
-    "change": Standing.ALLOW_UNTOLD,
-    "deny": Standing.DENIED,
-}
-"""What is so of a permission prompt that came as a call of a tool, and was answered."""
+    if not answer.action:
+        return Standing.ANSWERED
+    return Standing.DENIED if answer.action == "deny" else Standing.ALLOW_UNTOLD
 
 
 PERMITS: Final = frozenset({"allow", "change", "answer"})

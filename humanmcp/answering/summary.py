@@ -19,7 +19,7 @@ from humanmcp.answering.steps import gist_of_frame, step_of
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.inbox.contract import Answer, Item, Key, Purpose, named_author
 from humanmcp.inbox.letters import letter_of, rank_of
-from humanmcp.locales import say, who
+from humanmcp.locales import find_sentence, say, who
 from humanmcp.protocol.conversation import approvals
 from humanmcp.protocol.conversation.exchange import name_of
 from humanmcp.protocol.conversation.prompts import prompt_in
@@ -166,38 +166,42 @@ def summary_of_prompt(prompt: AgentPrompt, line: str) -> Summary:
     return said._replace(agent=one_line(prompt.agent_type, 40))
 
 
-_DECISIONS: Final = frozenset(
-    {"allow", "change", "deny", "hand back", "answer", "keyboard", "ended"}
-)
-
-
 def summary_of_frame(frame: Frame) -> Summary | None:
-    """Summarise a prompt, a decision about one, or a step; None for any other line."""
+    """Summarise a prompt, a decision about one or what became of it, or a step.
+
+    None for any other line.
+    """
     step = gist_of_frame(frame)
     if step is not None:
         return Summary(*(one_line(words, GIST) for words in step))
     prompt = prompt_in(frame)
     if prompt is not None:
         return summary_of_prompt(prompt, frame.text)
-    record = jsonrpc.object_in(frame.decision) if frame.decision else {}
-    action = text_at(record, "action")
-    is_decision = action in _DECISIONS and (is_of_prompt(frame) or action not in {"answer", ""})
-    if frame.direction is not Direction.OUT or not (is_decision or is_of_prompt(frame)):
+    action, is_printed = approvals.action_in(frame.decision), is_of_prompt(frame)
+    if frame.direction is Direction.IN or not (is_printed or (action and frame.number)):
         return None
-    said = one_line(" ".join(words_of_decision(frame.text)), GIST)
-    return Summary("", said, f"decided {action if is_decision else 'by nobody'}")
+    if action == "answer" and not (is_printed or text_at(_decision_in(frame.text), "behavior")):
+        return None
+    wants = f"decided {action or 'by nobody'}"
+    if find_sentence("wants", wants) is None:
+        return None
+    return Summary("", one_line(" ".join(words_of_decision(frame.text)), GIST), wants)
 
 
 def words_of_decision(line: str) -> Iterator[str]:
     """Yield the words for the model in what decides a prompt, in the form of any agent."""
-    body, problem = approvals.read_once(line)
-    text = text_at(body, "result", "content", 0, "text")
-    if text:
-        body, problem = approvals.read_once(text)
+    body = _decision_in(line)
     places = (("hookSpecificOutput", "decision"), ("hookSpecificOutput",), ())
     names = ("message", "permissionDecisionReason", "reason", "agent_message")
     found = (text_at(body, *place, name) for place in places for name in names)
-    yield from () if problem else list(filter(None, found))[:1]
+    yield from list(filter(None, found))[:1]
+
+
+def _decision_in(line: str) -> object:
+    """Return what decides a prompt: what was printed, or the text of a response."""
+    body, _ = approvals.read_once(line)
+    text = text_at(body, "result", "content", 0, "text")
+    return approvals.read_once(text)[0] if text else body
 
 
 def author_of(frame: Frame) -> str:
@@ -446,10 +450,11 @@ def answered_by(item: Item, here: str = "") -> str:
 def told_of(item: Item, standing: Standing, by: str) -> str:
     """Say what is so of an exchange; `by` is who answered (`answered_by`)."""
     answer, action = item.answer, "" if item.answer is None else item.answer.action
+    is_prompt = standing is Standing.UNCONFIRMED and item.purpose is Purpose.PROMPT
     because = standing is Standing.CANCELLED and item.reason
     return say(
         "standing",
-        f"{standing} because" if because else standing,
+        f"{standing} because" if because else f"{standing} prompt" if is_prompt else standing,
         what=say("wants", f"decided {action}") if action else "",
         by=by,
         at="" if answer is None else answer.fetched,

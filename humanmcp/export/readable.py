@@ -10,12 +10,19 @@ from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.alone import count_problems
-from humanmcp.answering.summary import GIST, LineKind
+from humanmcp.answering.summary import GIST, LineKind, author_of
 from humanmcp.common.timestamps import log_time
 from humanmcp.common.web_folder import palette, web_folder
 from humanmcp.export import timeline
-from humanmcp.export.recording import ANSWERING, ASKING, NOTED, build_conversation, problems_in
-from humanmcp.locales import describe, say, spoken_language
+from humanmcp.export.recording import (
+    ANSWERING,
+    ASKING,
+    NOTED,
+    PROMPTING,
+    build_conversation,
+    problems_in,
+)
+from humanmcp.locales import describe, say, spoken_language, who
 from humanmcp.protocol.conversation.transcript import (
     BY_CHECK,
     CHANGED,
@@ -26,6 +33,7 @@ from humanmcp.protocol.conversation.transcript import (
     LET_GO,
     SAID_AGAIN,
     Direction,
+    is_of_prompt,
     to_json,
 )
 from humanmcp.protocol.diagnostics.kinds import title_of
@@ -114,7 +122,8 @@ def write_markdown(recording: Recording, options: ExportOptions) -> str:
 
 
 def _document(conversation: RecordedConversation, options: ExportOptions) -> Iterator[str]:
-    yield f"# {markdown_cell(say(SECTION, 'title', name=conversation.name))}\n"
+    agent = " prompts" if conversation.is_of_agent else ""
+    yield f"# {markdown_cell(say(SECTION, f'title{agent}', name=conversation.name))}\n"
     both = (("client", conversation.client), ("server", conversation.server_in_words))
     for code, value in (*both, ("spoken", conversation.version)):
         if value:
@@ -136,16 +145,22 @@ _SENDERS: Final = {Direction.IN: "client", Direction.OUT: "server", Direction.NO
 
 
 def sender(entry: RecordedEntry) -> str:
-    """Return who sent a line: the client, the server, or a person at the tap."""
+    """Return who sent a line: the client, the server, an agent, or a person."""
+    if entry.kind in PROMPTING:
+        return who(author_of(entry.frame)) or say(SECTION, "agent")
     code = _SENDERS.get(entry.frame.direction)
-    who = say(SECTION, code) if code else "stderr"
-    return f"{who} ({entry.frame.by})" if entry.frame.by else who
+    role = say(SECTION, code) if code else "stderr"
+    return f"{role} ({entry.frame.by})" if entry.frame.by else role
 
 
 def note(entry: RecordedEntry) -> str:
     """Describe what happened to a line on its way, or return ""."""
     if entry.frame.note in TAP_NOTES:
         return say(SECTION, entry.frame.note)
+    if entry.frame.decision and entry.kind is LineKind.NOTE:
+        return entry.gist
+    if is_of_prompt(entry.frame):
+        return ""
     return part_in_words(entry.frame) or entry.frame.note
 
 
@@ -165,8 +180,8 @@ def _section(entry: RecordedEntry) -> Iterator[str]:
     if text.strip():
         yield ""
         yield from fenced(pretty(text) if entry.message or entry.kind is LineKind.BATCH else text)
-    if entry.frame.note:
-        yield f"\n*{markdown_cell(note(entry))}*"
+    if noted := note(entry):
+        yield f"\n*{markdown_cell(noted)}*"
 
 
 def fenced(text: str) -> Iterator[str]:
@@ -207,8 +222,8 @@ _ARROWS: Final = {
     LineKind.ERROR: "--x",
     LineKind.BATCH: "->>",
     LineKind.MALFORMED: "-x",
-    LineKind.STEP: "->>",
-    LineKind.STEP_ANSWER: "-->>",
+    **dict.fromkeys((LineKind.PROMPT, LineKind.STEP), "->>"),
+    **dict.fromkeys((LineKind.DECISION, LineKind.STEP_ANSWER), "-->>"),
 }
 
 
@@ -219,18 +234,19 @@ def write_mermaid(recording: Recording, options: ExportOptions) -> str:  # noqa:
 
 def _diagram(conversation: RecordedConversation) -> Iterator[str]:
     yield "sequenceDiagram"
-    yield f"  participant C as {_label(conversation.client or 'client')}"
+    agent = conversation.is_of_agent
+    yield f"  participant C as {_label(conversation.client or ('agent' if agent else 'client'))}"
     person = any(entry.frame.note in (HELD, CHANGED, INSTEAD) for entry in conversation.entries)
     if person:
         yield "  participant P as tap"
-    yield f"  participant S as {_label(conversation.server or 'server')}"
+    yield f"  participant S as {_label(conversation.server or ('person' if agent else 'server'))}"
     for entry in conversation.entries:
         if entry.kind in _ARROWS:
             start, end = _ends(entry)
             said = (entry.gist or entry.kind.value) if entry.kind in ANSWERING else entry.words
             yield f"  {start}{_ARROWS[entry.kind]}{end}: {_label(said)}"
         elif entry.kind is LineKind.NOTE and entry.frame.note and not entry.frame.raw:
-            yield f"  Note over C,S: {_label(entry.frame.note)}"
+            yield f"  Note over C,S: {_label(note(entry))}"
 
 
 def _ends(entry: RecordedEntry) -> tuple[str, str]:
@@ -258,7 +274,7 @@ _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 )
 
-KINDS: Final = ASKING | ANSWERING | {LineKind.BATCH, LineKind.MALFORMED}
+KINDS: Final = frozenset(LineKind) - {LineKind.BLANK, LineKind.NOTE, LineKind.STDERR}
 """The kinds of lines whose name is shown."""
 
 
@@ -280,7 +296,8 @@ def _page(conversation: RecordedConversation, options: ExportOptions) -> Iterato
     yield f"<body><main><h1>{title}</h1>"
     yield from _facts(conversation, options)
     yield from _plots(conversation)
-    yield f"<p>{_safe(say(SECTION, 'how-to-read'))}</p>"
+    agent = " prompts" if conversation.is_of_agent else ""
+    yield f"<p>{_safe(say(SECTION, f'how-to-read{agent}'))}</p>"
     for entry in conversation.entries:
         if entry.kind is not LineKind.BLANK:
             yield from _details(entry, options)
@@ -358,7 +375,8 @@ def _title(conversation: RecordedConversation) -> str:
     if conversation.client and conversation.server:
         both = {"client": conversation.client, "server": conversation.server_in_words}
         return say(SECTION, "between", **both)
-    return say(SECTION, "title", name=conversation.name)
+    agent = " prompts" if conversation.is_of_agent else ""
+    return say(SECTION, f"title{agent}", name=conversation.name)
 
 
 def _what(entry: RecordedEntry) -> str:

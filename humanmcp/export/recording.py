@@ -20,8 +20,10 @@ from humanmcp.answering.summary import (
     LineKind,
     line_kind,
     message_in,
+    row_title,
     sessions_named,
     summary_of,
+    summary_of_frame,
 )
 from humanmcp.common.timestamps import from_log_time
 from humanmcp.inbox import open_inbox
@@ -30,7 +32,7 @@ from humanmcp.locales.explain import explain
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import name_of
 from humanmcp.protocol.conversation.state import ConversationState, ObservedMessage
-from humanmcp.protocol.conversation.transcript import Direction, Frame, Perspective
+from humanmcp.protocol.conversation.transcript import Direction, Frame, Perspective, is_foreign
 from humanmcp.protocol.http.client import part_in_words
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
@@ -221,6 +223,7 @@ def with_notes(recording: Recording, notes: Mapping[int, str]) -> Recording:
 
 ASKING: Final = frozenset({LineKind.REQUEST, LineKind.NOTIFICATION})
 ANSWERING: Final = frozenset({LineKind.RESULT, LineKind.ERROR})
+PROMPTING: Final = frozenset({LineKind.PROMPT, LineKind.DECISION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +257,9 @@ class RecordedEntry:
     @property
     def gist(self) -> str:
         """The content, in a few words."""
+        said = summary_of_frame(self.frame)
+        if said is not None:
+            return ": ".join(filter(None, (row_title(said), said.gist)))
         if self.message is None:
             return one_line(part_in_words(self.frame) or self.frame.note or self.frame.text, GIST)
         return summary_of(self.message).gist
@@ -271,6 +277,8 @@ class RecordedEntry:
     @property
     def words(self) -> str:
         """The method, name and content, as in a row of a list."""
+        if is_foreign(self.frame):
+            return self.gist
         what = " ".join(part for part in (self.method, self.name) if part)
         return one_line(f"{what or self.kind.value}: {self.gist}" if self.gist else what, GIST * 2)
 
@@ -314,6 +322,11 @@ class RecordedConversation:
     version: str
     server_info: Mapping[str, Any] = field(default_factory=dict)
     """The server's `serverInfo`: name, version, title."""
+
+    @property
+    def is_of_agent(self) -> bool:
+        """Return True for the permission prompts of an agent, which are no messages."""
+        return any(one.kind in PROMPTING for one in self.entries)
 
     @property
     def server(self) -> str:

@@ -15,7 +15,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, NotHeldError, Order, Reply
 from humanmcp.inbox.inbox_session import InboxSession, Stamps
-from humanmcp.protocol.conversation.approvals import DECIDES, action_of
+from humanmcp.protocol.conversation.approvals import action_of
 from humanmcp.protocol.conversation.decisions import DecisionRecord
 from humanmcp.protocol.conversation.exchange import kind_of_tool
 from humanmcp.protocol.conversation.stages import ExchangeState
@@ -121,20 +121,20 @@ class Journal(InboxSession):
 
     def decision_of(
         self, key: Key, answered: Sent, author: Reply | str, negotiated: NegotiatedState
-    ) -> tuple[str, str]:
-        """Return the record of who decided what, and what: "" for an answer that needs none.
+    ) -> str:
+        """Return the record of who decided what; "" for an answer that needs none.
 
         Each answer of a person has one, and each to a question or a permission prompt.
         """
         exchange, tools = answered.exchange, negotiated.known_tools
         is_asked = exchange.method == "tools/call" and bool(kind_of_tool(exchange.tool, tools))
         if isinstance(author, str) and (author == BY_US or not is_asked):
-            return "", ""
+            return ""
         reply = Reply("", by=author, at=self.clock.stamp()) if isinstance(author, str) else author
         own = answered.own
         action = action_of(exchange, own, tools, deliberate=answered.deliberate)
         decision = DecisionRecord(*key, exchange.method, exchange.request.raw, own, action=action)
-        return self.decided(decision, reply), action
+        return self.decided(decision, reply)
 
     def write_answer(  # noqa: PLR0913 - an answer, and who gave it
         self,
@@ -146,23 +146,21 @@ class Journal(InboxSession):
         *,
         note: str = "",
     ) -> str:
-        """Record and send an answer that passed, with the record of the decision.
-
-        Returns what it decided about a permission prompt, "" for any other answer.
+        """Record and send an answer that passed, with the record of the decision, and return that.
 
         `author` is the reply of a person, or who answered instead of one. `line` goes out where the
         recorded answer was a malformed line. An answer without one goes out later: with its batch,
         or when the client of a parked call asks for it.
         """
         by = author if isinstance(author, str) else author.by
-        decision, action = self.decision_of(key, sent, author, negotiated)
+        decision = self.decision_of(key, sent, author, negotiated)
         said = sent.line if line is None else line
         if sent.line is not None and said is not None:
             number = key.number
             self.write(said, number, by=by, note=note, decision=decision, receipt=number)
         elif decision:
             self._note_decision(decision, by)
-        return action if action in DECIDES else ""
+        return decision
 
     def _note_decision(self, decision: str, by: str) -> None:
         try:

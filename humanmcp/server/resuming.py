@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, Order, UnknownItemError
 from humanmcp.protocol.answer_book.decision import Decision
+from humanmcp.protocol.conversation.approvals import permission_in
 from humanmcp.protocol.conversation.exchange import APPROVAL, CUT, kind_of_tool
 from humanmcp.protocol.conversation.outcomes import RequestArrived, Sent
 from humanmcp.protocol.conversation.stages import ExchangeState
@@ -204,7 +205,8 @@ class Resumption:
             state = ExchangeState.CANCELLED if exchange is None else exchange.state
             self._journal.close(number, state)
             return
-        answer = Answer(frame.text, frame.by, frame.at, frame.note == DELIBERATE)
+        action = permission_in(frame.decision)
+        answer = Answer(frame.text, frame.by, frame.at, frame.note == DELIBERATE, action=action)
         by_person, in_batch = item.reply is not None, exchange is not None and bool(exchange.batch)
         if not self._journal.facts.http.port:  # its client has read the transcript, too
             self._journal.close(number, ExchangeState.ANSWERED, answer)

@@ -8,8 +8,10 @@ from humanmcp.answering import summary
 from humanmcp.answering.summary import GIST, Summary, answered_by, place_of, summary_of
 from humanmcp.export.recording import Recording, build_conversation
 from humanmcp.inbox.contract import Answer, Item, Key, Reply, SessionFacts
+from humanmcp.locales import LANGUAGES, speaking
+from humanmcp.protocol.conversation.decisions import DecisionChain, DecisionRecord
 from humanmcp.protocol.conversation.stages import ExchangeState
-from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.conversation.transcript import DECIDED, Direction, Frame
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.terminal.inbox import request_in_short
 
@@ -96,6 +98,44 @@ def test_a_row_says_the_same_in_page_terminal_and_exports(
     frame = Frame(1, item.arrived, Direction.IN, text.encode(), 1)
     (entry,) = build_conversation(Recording("s", (frame,))).entries
     assert entry.gist == wanted.gist
+
+
+def recorded(direction: Direction, action: str, text: str = "", number: int = 1) -> Frame:
+    """Return a line with the record of a decision."""
+    record = DecisionChain().add(DecisionRecord("s", 1, "m", "", text, action=action))
+    return Frame(2, "", direction, text.encode(), number, note=DECIDED, decision=record)
+
+
+def result(text: str) -> str:
+    """Return a response with a text."""
+    content = [{"type": "text", "text": text}]
+    return json.dumps({"jsonrpc": "2.0", "id": 3, "result": {"content": content}})
+
+
+@pytest.mark.parametrize(
+    ("frame", "wanted"),
+    [
+        (recorded(Direction.NOTE, "ran"), "decided ran"),
+        (recorded(Direction.NOTE, "late"), "decided late"),
+        (recorded(Direction.NOTE, "unconfirmed"), "decided unconfirmed"),
+        (recorded(Direction.NOTE, "deny", number=0), ""),  # of a batch: it goes out later
+        (recorded(Direction.NOTE, "drop"), ""),
+        (recorded(Direction.OUT, "answer", result('{"behavior": "allow"}')), "decided answer"),
+        (recorded(Direction.OUT, "answer", result("tea")), ""),
+        (recorded(Direction.OUT, "decline", result("no")), ""),
+        (recorded(Direction.IN, "allow", result("no")), ""),  # what a tap let through
+        (Frame(2, "", Direction.NOTE, b"", 1, note="x"), ""),
+    ],
+)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_became_of_a_decision_has_words_of_its_own(
+    frame: Frame, wanted: str, language: str
+) -> None:
+    """Answers to a question of the host's own tool are a decision as well, and no JSON."""
+    said = summary.summary_of_frame(frame)
+    assert (said.wants if said is not None else "") == wanted
+    with speaking(language):
+        assert not wanted or summary.row_title(said or Summary())
 
 
 def ended(by: str, who: str = "", device: str = "") -> Item:

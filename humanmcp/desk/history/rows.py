@@ -111,6 +111,8 @@ class Step:
     @property
     def sender(self) -> str:
         """The sender: the code of a party's name."""
+        if self.wants and self.kind == "note":  # what became of a decision
+            return "humanmcp"
         return self.role.traits.parties[0 if self.inwards else 1]
 
     @property

@@ -618,6 +618,7 @@ def _completed(board: Board, halves: OtherHalves, pair: Pair) -> Pair:
         item.purpose in (Purpose.PROMPT, Purpose.STEP)
         or pair.answer is None
         or standing in _AFTER_ANSWER
+        or (item.answer is not None and item.answer.action != "")
     )
     return replace(pair, state=standing.value) if fits else pair
 

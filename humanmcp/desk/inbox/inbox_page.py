@@ -25,7 +25,7 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.reactions import WATCHED, ClientReaction, carried_wrongly, reactions
 from humanmcp.answering.schema import TypedDict, diagnostic_shapes, filled
 from humanmcp.answering.service import OrderError, Outcome, Task
-from humanmcp.answering.standing import Urgency, prospects, standing_of
+from humanmcp.answering.standing import Standing, Urgency, prospects, standing_of
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.desk import nodes, rendering
 from humanmcp.desk.board import opens_next
@@ -227,26 +227,21 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
         return None
     if item.answer is None:
         return None
-    said, decided = summary.summary_of_item(item), _told(desk, item)
+    said, standing = summary.summary_of_item(item), standing_of(item, Life.OPEN)
+    is_sent = standing in _SENT and item.purpose is Purpose.ANSWER
     return {
         "item": item,
-        "name": (said.gist if decided else said.name) or item.method,
+        "name": (said.gist if said.wants else said.name) or item.method,
         "bytes": len(item.answer.line.encode("utf-8", "replace")),
         "line": item.answer.line,
         "became": _became(desk, item),
-        "told": decided,
+        "told": "" if is_sent else told(item, standing, summary.answered_by(item)),
         "twins": service.ended_twins(desk.inbox, item),
     }
 
 
-def _told(desk: Desk, item: Item) -> str:
-    """Say what was decided about a permission prompt; "" for any other message."""
-    if item.purpose is Purpose.PROMPT:
-        return told(item, standing_of(item, Life.OPEN), summary.answered_by(item))
-    frames = desk.inbox.last_frames_before(item.key.session, 0, WATCHED)
-    records = [one for one in frames if one.number == item.key.number and one.decision]
-    said = summary.summary_of_frame(records[-1]) if records else None
-    return summary.row_title(said) if said is not None else ""
+_SENT: Final = (Standing.ANSWERED, Standing.DELIBERATE)
+"""Nothing is to be said but that the answer was sent."""
 
 
 def _became(desk: Desk, item: Item) -> list[tuple[ClientReaction, str]]:

@@ -27,6 +27,7 @@ from humanmcp.protocol.json.jsonrpc import (
     decode_once,
     member,
     members,
+    object_in,
     parts_of,
 )
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
@@ -263,9 +264,6 @@ def words_in(result: object) -> str:
 
 # -- what was decided ----------------------------------------------------------------------------
 
-DECIDES: Final = frozenset({"allow", "change", "deny"})
-"""What a response to a permission prompt can decide."""
-
 _STATUS: Final = {"answered": "answer", "declined": "decline", "no_answer": "no answer"}
 
 
@@ -296,6 +294,17 @@ def action_of(
         return "fault"
     failed = follow(response, "error") is not None or follow(result, "isError") is True
     return "error" if failed else _STATUS.get(status, "answer")
+
+
+def action_in(record: str) -> str:
+    """Return the action of a record, "" without one."""
+    return text_at(object_in(record), "action") if record else ""
+
+
+def permission_in(record: str) -> str:
+    """Return what a record says of a permission prompt that came as a call; "" of another one."""
+    action = action_in(record)
+    return action if action in {"allow", "change", "deny"} else ""
 
 
 # -- allow like this ------------------------------------------------------------------------------

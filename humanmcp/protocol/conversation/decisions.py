@@ -70,6 +70,7 @@ _PLACES: Final = {
     "files": "a text file on this computer",
     "allowed": "a pattern that a person allowed for the session",
     "keyboard": "the agent itself, before the decision from here",
+    "ended": "the agent itself, which ended its turn",
 }
 
 

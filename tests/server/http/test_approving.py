@@ -1,6 +1,8 @@
 """Permission prompts over HTTP: what is allowed for a session is allowed to its one client."""
 
 import json
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,15 +10,21 @@ import pytest
 from humanmcp.answering import approvals
 from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
-from humanmcp.inbox.contract import Reply
+from humanmcp.answering.standing import Standing, standing_of
+from humanmcp.common.book_file import BookFile
+from humanmcp.inbox.contract import HttpFacts, Life, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.answer_book.decide import HandshakePolicy
 from humanmcp.protocol.conversation.approvals import patterns_for
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import as_json
+from humanmcp.server.memory_connection import MemoryConnection
+from humanmcp.server.serve import ServerParts
+from humanmcp.server.waiting import ServeOptions
 from tests.support.ports import own_port
-from tests.support.serve_http import ServingHttp, modern
+from tests.support.serve_http import INITIALIZED, ServingHttp, initialize, modern
 from tests.support.waiting import until
 
 PROMPT = {"tool_name": "Bash", "input": {"command": "git status"}}
@@ -98,3 +106,59 @@ def test_a_press_for_a_prompt_of_a_killed_server_allows_no_later_call(tmp_path: 
         assert inbox.item(first.key).state is ExchangeState.CANCELLED
         frames = [*inbox.frames(first.key.session)]
         assert not any(one.direction is Direction.OUT for one in frames)
+
+
+class _Kept(MemoryConnection):
+    """Its client does not say that it got a line."""
+
+    def receipts(self) -> Iterator[tuple[int, bool]]:
+        """Yield none."""
+        return iter(())
+
+
+@pytest.mark.parametrize(
+    ("text", "standing"),
+    [
+        ('{"behavior": "deny", "message": "no"}', Standing.DENIED),
+        ('{"behavior": "allow", "updatedInput": {"command": "git status"}}', Standing.ALLOW_UNTOLD),
+        ('{"behavior": "allow", "updatedInput": {"command": "ls"}}', Standing.ALLOW_UNTOLD),
+    ],
+)
+def test_a_decision_stays_one_when_its_server_was_killed(
+    tmp_path: Path, text: str, standing: Standing
+) -> None:
+    """The next process reads from the transcript what was decided, and the desk still says so."""
+    inbox, desk = FolderInbox(tmp_path), FolderInbox(tmp_path)
+    book = BookFile(tmp_path / "book.toml", approvals=True)
+    parts = ServerParts(tmp_path, book, ServeOptions(handshake=HandshakePolicy.BOOK))
+    facts = SessionFacts("", "", http=HttpFacts("id", "1"))
+    connection = _Kept()
+    server = parts.session(connection, inbox, lambda _one: None, facts)
+    name = server.journal.name
+    server.begin_steps(lambda: None)
+    params = {"name": "approve", "arguments": PROMPT}
+    asked = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}
+    listing = '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'
+    for line in (initialize("2025-11-25"), INITIALIZED, listing, json.dumps(asked)):
+        connection.say(line.encode())
+        server.step(time.monotonic())
+    item = until(lambda: next(iter(desk.items(name)), None), "the prompt waits")
+    desk.send(item.key, Reply(text, TextForm.TEXT, by="desk"))
+
+    def is_recorded() -> bool:
+        server.step(time.monotonic())
+        return any(
+            frame.number == item.key.number and frame.decision for frame in desk.frames(name)
+        )
+
+    until(is_recorded, "the answer is in the transcript")
+    inbox._own[name].lock.release()  # as the system does for a process that died
+    following = FolderInbox(tmp_path)
+    (facts,) = following.orphaned_sessions("1")
+    came_again = MemoryConnection()
+    after = parts.session(came_again, following, lambda _one: None, facts)
+    after.begin_steps(lambda: None)
+    came_again._receipts.put(item.key.number)  # its client has come again, and got it
+    after.step(time.monotonic())
+    after.leave(to_others=True)
+    assert standing_of(desk.item(item.key), Life.OPEN) is standing
