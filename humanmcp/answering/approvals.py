@@ -17,7 +17,7 @@ from humanmcp.inbox.contract import Action, Reply
 from humanmcp.locales import say
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.conversation import approvals, questions
-from humanmcp.protocol.conversation.approvals import pattern_of
+from humanmcp.protocol.conversation.allow_patterns import pattern_of, patterns_for
 from humanmcp.protocol.conversation.exchange import APPROVAL, QUESTION
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import as_json, member, members
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from humanmcp.answering.open_exchange import OpenExchange
-    from humanmcp.protocol.conversation.approvals import AllowPattern, Approval
+    from humanmcp.protocol.conversation.allow_patterns import AllowPattern
+    from humanmcp.protocol.conversation.approvals import Approval
     from humanmcp.protocol.conversation.questions import AskedQuestion
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
@@ -483,7 +484,7 @@ def _may_be_allowed(approval: Approval) -> None:
 def patterns_of(opened: OpenExchange) -> tuple[AllowPattern, ...]:
     """List the patterns that a person may choose for this request, the narrowest first."""
     asked, is_one = opened.approval, opened.facts.is_one_client
-    return approvals.patterns_for(asked) if asked is not None and is_one else ()
+    return patterns_for(asked) if asked is not None and is_one else ()
 
 
 def scope_of(opened: OpenExchange) -> str:

@@ -27,7 +27,7 @@ from humanmcp.desk.login import ONLY_SESSION
 from humanmcp.inbox.contract import InboxError, Key, Purpose, UnknownItemError
 from humanmcp.inbox.letters import rank_of
 from humanmcp.inbox.watch import Watch
-from humanmcp.protocol.conversation.approvals import pattern_of
+from humanmcp.protocol.conversation.allow_patterns import pattern_of
 from humanmcp.protocol.conversation.stages import ExchangeState
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from humanmcp.protocol.answer_book.book import (
 )
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode, decide
 from humanmcp.protocol.answer_book.decision import Decision
-from humanmcp.protocol.conversation.approvals import allowed, approval_of, pattern_of
+from humanmcp.protocol.conversation.allow_patterns import pattern_of
+from humanmcp.protocol.conversation.approvals import allowed, approval_of
 from humanmcp.protocol.conversation.exchange import APPROVAL, KIND, kind_of_tool
 from humanmcp.protocol.conversation.outcomes import Refused, Sent
 from humanmcp.protocol.diagnostics.kinds import title_of

@@ -12,7 +12,8 @@ from humanmcp.answering.approvals import ApprovalError, card_of
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.service import Outcome
 from humanmcp.inbox.contract import Action, Purpose, Role
-from humanmcp.protocol.conversation.approvals import Approval, digest_of, patterns_for
+from humanmcp.protocol.conversation.allow_patterns import patterns_for
+from humanmcp.protocol.conversation.approvals import Approval, digest_of
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.inbox_folder import Room, approving, permission
 from tests.support.speaking import said_in

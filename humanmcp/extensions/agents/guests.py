@@ -19,12 +19,8 @@ from humanmcp.inbox.contract import (
     TakenError,
     UnknownItemError,
 )
-from humanmcp.protocol.conversation.approvals import (
-    QUESTION_TOOLS,
-    handed_back,
-    pattern_of,
-    read_once,
-)
+from humanmcp.protocol.conversation.allow_patterns import pattern_of
+from humanmcp.protocol.conversation.approvals import QUESTION_TOOLS, handed_back, read_once
 from humanmcp.protocol.conversation.decisions import (
     DecisionChain,
     DecisionRecord,
@@ -44,7 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from humanmcp.inbox.contract import Inbox, Item
-    from humanmcp.protocol.conversation.approvals import AllowPattern, Approval
+    from humanmcp.protocol.conversation.allow_patterns import AllowPattern
+    from humanmcp.protocol.conversation.approvals import Approval
 
 KEYBOARD: Final = "keyboard"
 """Who decided what has run although nobody decided it here."""

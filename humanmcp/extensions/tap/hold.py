@@ -39,7 +39,8 @@ from humanmcp.protocol.answer_book.book_entry import BookEntry, EntryAction
 from humanmcp.protocol.answer_book.decision import by_entry
 from humanmcp.protocol.answer_book.following import first_entry
 from humanmcp.protocol.answer_book.placeholders import fill_answer
-from humanmcp.protocol.conversation.approvals import approval_of, pattern_of
+from humanmcp.protocol.conversation.allow_patterns import pattern_of
+from humanmcp.protocol.conversation.approvals import approval_of
 from humanmcp.protocol.conversation.decisions import DecisionRecord
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.state import ConversationState
@@ -76,7 +77,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox
     from humanmcp.inbox.inbox_session import InboxSession
     from humanmcp.protocol.answer_book.book import Book
-    from humanmcp.protocol.conversation.approvals import AllowPattern
+    from humanmcp.protocol.conversation.allow_patterns import AllowPattern
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.conversation.state import ObservedMessage
     from humanmcp.protocol.diagnostics.model import Diagnostic

@@ -17,7 +17,8 @@ from humanmcp.desk.context import desk_of, page, page_router, signed
 from humanmcp.desk.desk import BY, Desk
 from humanmcp.desk.routing import FormValues
 from humanmcp.inbox.contract import Life, Purpose
-from humanmcp.protocol.conversation.approvals import digest_of, pattern_of
+from humanmcp.protocol.conversation.allow_patterns import pattern_of
+from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.validation.held import PatternError, parse_patterns
 

@@ -12,7 +12,7 @@ from humanmcp.answering import approvals
 from humanmcp.answering.open_exchange import open_exchange_of
 from humanmcp.common.line_pipe import LONGEST_LINE
 from humanmcp.inbox.contract import Action, Item, Purpose, Reply
-from humanmcp.protocol.conversation.approvals import patterns_for
+from humanmcp.protocol.conversation.allow_patterns import patterns_for
 from humanmcp.protocol.conversation.decisions import sha256, verify_decisions
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction

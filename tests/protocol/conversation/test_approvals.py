@@ -10,14 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation import approvals
-from humanmcp.protocol.conversation.approvals import (
-    AllowPattern,
-    Approval,
-    approval_of,
-    digest_of,
-    pattern_of,
-    patterns_for,
-)
+from humanmcp.protocol.conversation.allow_patterns import AllowPattern, pattern_of, patterns_for
+from humanmcp.protocol.conversation.approvals import Approval, approval_of, digest_of
 from humanmcp.protocol.conversation.decisions import sha256
 from humanmcp.protocol.conversation.exchange import (
     APPROVAL,

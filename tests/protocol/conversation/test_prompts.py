@@ -5,7 +5,8 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.protocol.conversation.approvals import Approval, patterns_for
+from humanmcp.protocol.conversation.allow_patterns import patterns_for
+from humanmcp.protocol.conversation.approvals import Approval
 from humanmcp.protocol.conversation.prompts import (
     EVENTS,
     LABELS,

@@ -15,7 +15,7 @@ from humanmcp.common.book_file import BookFile
 from humanmcp.inbox.contract import HttpFacts, Life, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.answer_book.decide import HandshakePolicy
-from humanmcp.protocol.conversation.approvals import patterns_for
+from humanmcp.protocol.conversation.allow_patterns import patterns_for
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
