@@ -278,10 +278,12 @@ class Classroom:
         self._broadcaster.tell()
 
     def note(self, **changes: object) -> None:
-        """Change what is kept of the room, and show it in every seat."""
-        with self._lock:
-            for name, value in changes.items():
-                setattr(self.record, name, value)
+        """Change what is kept of the room, and show it in every seat.
+
+        Raises:
+            StoreError: it cannot be saved, so nothing is changed.
+        """
+        with self._lock, records.changing(self.record, **changes):
             self.keep()
         for seat in self.seats:
             seat.board.poke()
@@ -319,8 +321,15 @@ class Classroom:
             seat = self._take_in(record)
         self.door.seen[Visitor(RoomRole.LEARNER, number)] = seat.active_at = self.door.clock()
         seat.taken_at = self.clock()
-        seat.note()
-        seat.practise()
+        try:
+            seat.note()
+            seat.practise()
+        except StoreError:  # the learner is told, and has no seat
+            self._seats.pop(number, None)
+            self.door.dismiss(Visitor(RoomRole.LEARNER, number))
+            self._leave(seat)
+            (seat.folder / records.SEAT_FILE).unlink(missing_ok=True)
+            raise
         self._broadcaster.tell()
         return seat
 
@@ -335,34 +344,54 @@ class Classroom:
         return number
 
     def remove(self, seats: Iterable[RoomSeat]) -> None:
-        """Remove seats. Their people are told, and can be given them back with all their work."""
+        """Remove seats. Their people are told, and can be given them back with all their work.
+
+        Raises:
+            StoreError: it cannot be saved, so this seat stays.
+        """
         for seat in seats:
             number = seat.record.number
             with self._lock:
                 self.part([seat])
+                seat.note(removed=time.time())
                 self._seats.pop(number, None)
                 self.removed[number] = seat.record
-                self.door.dismiss(Visitor(RoomRole.WATCHER, number))
                 for knock in [one for one, given in self.granted.items() if given == number]:
                     self.send_away(knock)
-            seat.close()
-            self.on_removed(number)
+            self._leave(seat)
             if str(number) in self.record.projected.split():
                 self.note(projected="code")
         self._broadcaster.tell()
+
+    def _leave(self, seat: RoomSeat) -> None:
+        """End what runs in a seat that nobody has any more."""
+        self.door.dismiss(Visitor(RoomRole.WATCHER, seat.record.number))
+        seat.close()
+        self.on_removed(seat.record.number)
 
     def is_removed(self, visitor: Visitor) -> bool:
         """Return True for a learner whose seat was removed."""
         return visitor.kind is RoomRole.LEARNER and visitor.seat in self.removed
 
     def _restored(self, number: int) -> RoomSeat | None:
-        record = self.removed.pop(number, None)
+        """Give a removed seat back.
+
+        Raises:
+            StoreError: it cannot be saved, so the seat stays removed.
+        """
+        record = self.removed.get(number)
         if record is None:
             return None
-        record.removed = 0.0
         seat = self._take_in(record)
-        seat.note()
-        seat.go_on()
+        try:
+            with records.changing(record, removed=0.0):
+                seat.go_on()
+                seat.note()
+        except StoreError:
+            self._seats.pop(number)
+            self._leave(seat)
+            raise
+        del self.removed[number]
         return seat
 
     def _take_in(self, record: SeatRecord) -> RoomSeat:
@@ -524,25 +553,13 @@ class Classroom:
             others = [one for one in self.record.pairs if one is not pair]
             if len(others) == len(self.record.pairs):
                 return
-            self._keep_pairs(others)
+            with records.changing(self.record, pairs=others):
+                self.keep()
             if host := self._pairs.pop(pair.model, None):
                 host.part()
             for number in (pair.model, pair.server):
                 if (seat := self.seat(number)) is not None:
                     seat.note(told="parted")
-
-    def _keep_pairs(self, pairs: list[PairRecord]) -> None:
-        """Change which seats are joined, unless the disk refuses it.
-
-        Raises:
-            StoreError: it does.
-        """
-        before, self.record.pairs = self.record.pairs, pairs
-        try:
-            self.keep()
-        except StoreError:
-            self.record.pairs = before
-            raise
 
     def _begin_pair(self, pair: PairRecord) -> None:
         """Attend to a pair: a new one, or where the process before has left it."""
@@ -563,8 +580,10 @@ class Classroom:
             session = parts.session(connection, server.inbox)
             pair.server_session = session.journal.name
             make = lambda: session  # noqa: E731 - one of two
+            others = [one for one in self.record.pairs if one is not pair]
             try:
-                self._keep_pairs([*(one for one in self.record.pairs if one is not pair), pair])
+                with records.changing(self.record, pairs=[*others, pair]):
+                    self.keep()
             except StoreError:
                 session.leave()
                 raise
@@ -660,8 +679,9 @@ class Classroom:
     def take_lesson(self, lesson: str) -> None:
         """Begin a lesson in every seat."""
         if lesson in self.lessons():
-            self.plays(lesson)
-            self.keep()
+            with records.changing(self.record, lesson=self.record.lesson):
+                self.plays(lesson)
+                self.keep()
             for seat in self.seats:
                 seat.take_lesson("", told="lesson")
 

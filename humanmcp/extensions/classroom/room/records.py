@@ -14,6 +14,7 @@ import hmac
 import json
 import secrets
 import unicodedata
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -26,9 +27,10 @@ from humanmcp.desk.login import (
 )
 from humanmcp.desk.rights import Who
 from humanmcp.inbox.atomic import write_private
+from humanmcp.inbox.contract import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -212,6 +214,20 @@ def read(file: Path, kind: type[Record]) -> Record | None:
         return None
     except (TypeError, AttributeError) as error:
         raise ValueError(file) from error
+
+
+@contextmanager
+def changing(record: RoomRecord | SeatRecord | StepRecord, **changes: object) -> Iterator[None]:
+    """Change a record while it is saved. What the disk refuses is not changed."""
+    before = {name: getattr(record, name) for name in changes}
+    for name, value in changes.items():
+        setattr(record, name, value)
+    try:
+        yield
+    except StoreError:
+        for name, value in before.items():
+            setattr(record, name, value)
+        raise
 
 
 # -- the door: the code, the keys, and the login sessions that follow from them ------------------

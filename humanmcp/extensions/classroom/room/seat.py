@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import math
 import threading
-import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -181,10 +180,12 @@ class RoomSeat:
             self.board.poke()
 
     def note(self, **changes: object) -> None:
-        """Change what is kept of the seat, and show it."""
-        with self._lock:
-            for name, value in changes.items():
-                setattr(self.record, name, value)
+        """Change what is kept of the seat, and show it.
+
+        Raises:
+            StoreError: it cannot be saved, so nothing is changed.
+        """
+        with self._lock, records.changing(self.record, **changes):
             if self._is_closed:
                 return
             with keeping("seat", number=self.record.number):
@@ -193,8 +194,11 @@ class RoomSeat:
 
     def _note_now_or_later(self, **changes: object) -> None:
         """Change what is kept of the seat. What a full disk refuses comes with the next change."""
+        with self._lock:
+            for name, value in changes.items():
+                setattr(self.record, name, value)
         try:
-            self.note(**changes)
+            self.note()
         except StoreError as error:
             _log.warning("seat %s: %s", self.record.number, error)
 
@@ -209,13 +213,12 @@ class RoomSeat:
         return bool(tried or self.record.hand or clients or typed)
 
     def close(self) -> None:
-        """Leave the lesson where it is, and note that the seat was removed."""
+        """Leave the lesson where it is. From now on, nothing is saved."""
         if self.practice is not None:
             self.practice.leave_off()
         self.desk.live.end()
         self.watched.live.end()
         with self._lock:
-            self.note(removed=time.time())
             self._is_closed = True
 
     # -- the practice host ----------------------------------------------------------------------
@@ -274,21 +277,24 @@ class RoomSeat:
         """Restart the lesson; `given` are prepared answers, by step.
 
         `told` is what the learner is told of it.
+
+        Raises:
+            StoreError: no session can be begun, so the lesson goes on where it is.
         """
         with self._lock:
+            connection = MemoryConnection()
+            server = self.maker(Mode.BY_HAND).session(connection, self.inbox)
             if self.practice is not None:
                 lesson, at = self.record.sessions[self.practice.session], self.practice.open_step
                 if at:
                     self._step_at(lesson, at).seconds = self.seconds_at(lesson, at)
                 self.practice.end()
-            connection = MemoryConnection()
-            server = self.maker(Mode.BY_HAND).session(connection, self.inbox)
             name = server.journal.name
             self.record.sessions[name] = self._parts.lesson(self.record)
             self.practice = self._host(connection, name)
             self.practice.give(given or {})
             self._attend(self.practice, lambda: server)
-            self.note(told=told, opened=self.record.opened if given else 0)
+            self._note_now_or_later(told=told, opened=self.record.opened if given else 0)
 
     def _host(self, connection: MemoryConnection, session: str) -> Practice:
         lesson = self.record.sessions[session]
@@ -305,8 +311,8 @@ class RoomSeat:
 
     def take_lesson(self, lesson: str, told: str = "") -> None:
         """Begin another lesson in this seat; "" for that of the room."""
-        self.note(lesson=lesson, hint="", opened=0)
-        self.practise(told=told)
+        with self._lock, records.changing(self.record, lesson=lesson, hint="", opened=0):
+            self.practise(told=told)
 
     def is_behind(self, step: int) -> bool:
         """Return True if the practice host has not asked for this step yet."""
@@ -481,14 +487,16 @@ class RoomSeat:
 
     def give_hint(self, hint: str) -> None:
         """Show the learner a hint for the present step; "" takes it back."""
-        self._present_step.hints += bool(hint)
-        self.note(hint=hint)
+        step = self._present_step
+        with records.changing(step, hints=step.hints + bool(hint)):
+            self.note(hint=hint)
 
     def raise_hand(self) -> None:
         """Note since when the learner's hand is raised."""
         if not self.record.hand:
-            self._present_step.hands += 1
-            self.note(hand=self.clock())
+            step = self._present_step
+            with records.changing(step, hands=step.hands + 1):
+                self.note(hand=self.clock())
 
     @property
     def handed_in(self) -> str:
@@ -537,7 +545,7 @@ class RoomSeat:
                 step.tries += 1
             _add(step.mistakes, codes)
             _add(step.sent if press is Press.SENT else step.stopped, codes)
-            self.note()
+            self._note_now_or_later()  # what was sent is sent, whatever is counted
         elif before != self._problems:
             self._changed()
 
