@@ -321,17 +321,18 @@ class Forwarding:
         self._give_up(why)
 
     def _give_up(self, why: str, more: tuple[Exchange, ...] = ()) -> None:
-        """Hand the waiting requests to the person, with the reason."""
+        """Hand the waiting requests to the person, or refuse them, with the reason."""
         left = (*(one.exchange for one in self._waiting.values()), *more)
         self._waiting.clear()
-        sentence = say(SECTION, "forward failed", why=why, count=len(left))
+        code = "forward failed, refused" if self._replay.refuses else "forward failed"
+        sentence = say(SECTION, code, why=why, count=len(left))
         logger.warning("%s", sentence)
         if left:
             self._way.options.tell_stderr(sentence)
         for exchange in left:
             current = self._session.exchanges.get(exchange.number)
             if current is not None and current.state is ExchangeState.PENDING:
-                self._replay.leave_to_person(exchange)
+                self._replay.leave(exchange, why)
                 self._way.fall_back(exchange)
 
     def _stop(self, run: _Run) -> None:

@@ -105,7 +105,7 @@ def read_replay(
         StopError: there is no such recording, or no answer in it, or no such fault.
     """
     wrong = _faults(faults)
-    begins = otherwise == Otherwise.FORWARD.value
+    begins = Otherwise(otherwise).forwards
     path = recording.path
     may_be_made = path.parent.is_dir() and not records.is_session_name(path.name)
     is_new = begins and recording.is_missing and may_be_made

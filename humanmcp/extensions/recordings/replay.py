@@ -82,7 +82,13 @@ class Otherwise(enum.Enum):
     ERROR = "error"
     """It is refused, unless the book answers it at once."""
     FORWARD = "forward"
-    """The real server gets it, unless an entry of the book matches."""
+    """The real server gets it, unless an entry of the book matches. Else a person answers it."""
+    FORWARD_OR_ERROR = "forward-or-error"
+    """The same. What the real server does not answer is refused, with the reason."""
+
+    @property
+    def forwards(self) -> bool:
+        return self in {Otherwise.FORWARD, Otherwise.FORWARD_OR_ERROR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +165,8 @@ class Replay:
         self.misses: list[UnrecordedRequest] = []
         self.forwarded = 0
         """The number of requests that the real server has answered."""
-        self._left: set[int] = set()
+        self._left: dict[int, str] = {}
+        """Why the real server did not answer a request, by the number of the request."""
         self._all = tuple(answers)
         self._answers = tuple(recorded for recorded in self._all if recorded.answered)
         self._match = match
@@ -229,22 +236,26 @@ class Replay:
 
     def instead(self, exchange: Exchange, decision: Decision) -> Decision:
         """Return what happens to an unrecorded request; `decision` is the answer book's."""
-        if self.otherwise is Otherwise.FORWARD:
-            return decision if self._is_ours(exchange, decision) else Decision(forward=True)
-        if self.otherwise is not Otherwise.ERROR or decision.due(0):
+        why = self._left.get(exchange.number)
+        if self.otherwise.forwards and why is None:
+            is_ours = decision.entry is not None or exchange.method == "ping"
+            return decision if is_ours else Decision(forward=True)
+        is_ours = self.otherwise is not Otherwise.FORWARD_OR_ERROR and decision.due(0)
+        if not self.refuses or is_ours:
             return decision
-        asked = f"{exchange.method} {exchange.name}".strip()
-        error = {"code": NOT_RECORDED, "message": f"no answer was recorded for {asked}"}
+        message = f"no answer was recorded for {exchange.method} {exchange.name}".rstrip()
+        message += f"; the real server did not answer: {why}" if why else ""
+        error = {"code": NOT_RECORDED, "message": message}
         return Decision(0.0, json.dumps(error), TextForm.ERROR, BY_NOTHING)
 
-    def _is_ours(self, exchange: Exchange, decision: Decision) -> bool:
-        """Return True if the real server must not get a request: it ended, or an entry matches."""
-        left = exchange.number in self._left
-        return left or decision.entry is not None or exchange.method == "ping"
+    @property
+    def refuses(self) -> bool:
+        """Return True if nobody waits for a person: what nothing else answers is refused."""
+        return self.otherwise in {Otherwise.ERROR, Otherwise.FORWARD_OR_ERROR}
 
-    def leave_to_person(self, exchange: Exchange) -> None:
-        """Leave a request to the person: the real server will not answer it."""
-        self._left.add(exchange.number)
+    def leave(self, exchange: Exchange, why: str) -> None:
+        """Leave a request to the person, or refuse it: the real server will not answer it."""
+        self._left[exchange.number] = why
         self.miss(exchange)
 
     def miss(self, exchange: Exchange) -> None:

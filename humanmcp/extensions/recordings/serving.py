@@ -36,7 +36,7 @@ MISSED: Final = 3
 class ReplayPart(ServePart):
     """Lets `serve` replay a recording."""
 
-    otherwise = (FORWARD,)
+    otherwise = (FORWARD, f"{FORWARD}-or-error")
 
     def add_arguments(self, parser: Parser) -> None:
         flag = parser.flags(SECTION)
@@ -119,7 +119,7 @@ def _command(arguments: argparse.Namespace) -> Sequence[str]:
         StopError: it is missing, or there is something that is not asked for.
     """
     words: Sequence[str] = arguments.server
-    forward = arguments.otherwise == FORWARD
+    forward = (arguments.otherwise or "").startswith(FORWARD)
     command = words[1:] if words[:1] == ["--"] else words
     if forward and not (command and arguments.replay):
         raise stopped(SECTION, "no server")

@@ -253,20 +253,24 @@ _PASSED: Final = pytest.StashKey[bool]()
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add to a failed test which requests had no recorded answer."""
+    """Add to a failed test which requests had no recorded answer, or what a recorder logged."""
     report = yield
     if call.when == "call":
         item.stash[_PASSED] = report.passed
     if call.when == "call" and report.failed:
         for server in item.stash.get(_SERVERS, []):
             recording = server.recording
-            is_played = recording is not None and recording.is_played
-            if is_played and recording and (told := _side_by_side(server, recording.file)):
+            if recording is None:
+                continue
+            told = _side_by_side(server, recording.file) if recording.is_played else _log_of(server)
+            if told:
                 report.sections.append(("humanmcp", told))
     return report
 
 
 _FORWARD: Final = ("--otherwise", "forward")
+_FORWARD_UNATTENDED: Final = ("--otherwise", "forward-or-error")
+"""Nobody answers during a test: it would wait for ever."""
 _NOT_FOR_RECORDINGS: Final = frozenset({"--replay", "--home", "--http", "--book"})
 
 
@@ -306,7 +310,7 @@ def _recorded(
         if file.exists():
             shutil.copyfile(file, made)
         bridge = ("--", sys.executable, "-m", "humanmcp", *recorder[:-1], str(home / "remote"))
-        after = (*_FORWARD, *(bridge if is_remote else ()), *asked)
+        after = (*_FORWARD_UNATTENDED, *(bridge if is_remote else ()), *asked)
     book = ("--book", str(server.book)) if server.book.exists() else ()
     words = ("serve", "--home", str(home), "--replay", str(played), *book, *server.flags, *after)
     return replace(server, recording=recording, instead=words)
@@ -367,6 +371,14 @@ def _check_use(server: MockServer) -> None:
         raise AssertionError(f"{recording.file}: recorded, but not called: {', '.join(left)}")
 
 
+def _log_of(server: MockServer) -> str:
+    """Return what the recorder of a server logged, such as how the server ended."""
+    from humanmcp.protocol.validation.redaction import without_secrets  # noqa: PLC0415 - see the head of this module
+
+    log = server.home / "humanmcp.log"
+    return without_secrets(log.read_text("utf-8", "replace")) if log.exists() else ""
+
+
 def _side_by_side(server: MockServer, file: Path) -> str:
     """Return the requests without a recorded answer, each beside the recorded one most like it."""
     import difflib  # noqa: PLC0415 - see the head of this module
@@ -380,13 +392,13 @@ def _side_by_side(server: MockServer, file: Path) -> str:
     def written(call: ReceivedCall) -> list[str]:
         return json.dumps(call.arguments, indent=1, ensure_ascii=False, sort_keys=True).split("\n")
 
-    recorded = calls(recording_of(file).frames)
+    recorded = calls(recording_of(file).frames) if file.exists() else ()
     parts = []
     for sent in server.calls():
         if sent.by != BY_NOTHING:
             continue
         alike = [one for one in recorded if (one.method, one.name) == (sent.method, sent.name)]
-        lines = [f"{sent.method} {sent.name}: no recorded answer"]
+        lines = [str(sent.error["message"])]
         if alike:
             nearest = max(
                 alike, key=lambda one: difflib.SequenceMatcher(None, one.line, sent.line).ratio()

@@ -209,6 +209,27 @@ def test_a_call_that_the_server_leaves_is_the_persons(
     assert len(frames_of(recording)) == 4
 
 
+@pytest.mark.parametrize("case", ENDS)
+def test_nothing_waits_for_a_person_where_that_was_wished(
+    tmp_path: Path, recording: Path, case: str
+) -> None:
+    """What the server leaves is refused with the reason; what is recorded is given."""
+    server, why = ENDS[case]
+    words = ("--replay", str(recording), "--otherwise", "forward-or-error", "--", *server)
+    with Serving(tmp_path / "home", *words) as serving:
+        opened(serving)
+        serving.say(call("7", "die"))
+        error = json.loads(serving.hear())["error"]
+        assert error["code"] == -32602
+        assert error["message"].startswith("no answer was recorded for tools/call die; the real")
+        assert why in error["message"]
+        serving.say(SUM % (8, 2))
+        assert json.loads(serving.hear())["result"]["content"][0]["text"] == "recorded"
+        assert serving.close() == (3, [])
+        assert "Requests that were therefore refused: 1." in serving.last_words()
+    assert len(frames_of(recording)) == 4
+
+
 def test_a_server_that_died_is_started_again_for_the_next_call(
     tmp_path: Path, recording: Path
 ) -> None:

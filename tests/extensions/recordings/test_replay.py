@@ -188,7 +188,7 @@ def test_what_is_not_recorded_is_asked_of_the_real_server_but_what_is_ours() -> 
     assert replay.instead(asked, by_book).forward
     assert replay.instead(asked, by_entry) == by_entry
     assert replay.instead(exchange('{"jsonrpc":"2.0","id":1,"method":"ping"}'), by_book) == by_book
-    replay.leave_to_person(asked)
+    replay.leave(asked, "it ended")
     assert replay.instead(asked, by_book) == by_book
     assert [unrecorded.words for unrecorded in replay.misses] == ["1 tools/call weather"]
 

@@ -296,7 +296,7 @@ def test_a_recording_is_made_once_and_answers_instead_of_the_server(project: Pro
     status, told = project.run(asks("Osaka"))
     assert status == 1
     told = told.split("- humanmcp -")[1]
-    assert "tools/call weather: no recorded answer" in told
+    assert "no answer was recorded for tools/call weather" in told
     assert re.search(r'^-\s+"city": "Tokyo"$', told, re.MULTILINE)
     assert "sk-Osaka-5ecret" not in told
 
@@ -304,9 +304,9 @@ def test_a_recording_is_made_once_and_answers_instead_of_the_server(project: Pro
 @pytest.mark.parametrize(
     ("by", "mode", "asked_again", "left"),
     [
-        ("ini", "none", "no recorded answer", "Tokyo"),
-        ("flag", "once", "no recorded answer", "Tokyo"),
-        ("marker", "once", "no recorded answer", "Tokyo"),
+        ("ini", "none", "no answer was recorded", "Tokyo"),
+        ("flag", "once", "no answer was recorded", "Tokyo"),
+        ("marker", "once", "no answer was recorded", "Tokyo"),
         ("flag", "new_episodes", "", "Tokyo Osaka"),
         ("ini", "all", "", "Osaka"),
     ],
@@ -350,6 +350,47 @@ def test_a_good_recording_stays_if_the_test_does_not_pass_or_records_nothing(
     project.run(asks("Tokyo"), ALL)
     before = project.file.read_bytes()
     project.run(broken, "--humanmcp-record-mode", mode)
+    assert project.file.read_bytes() == before
+
+
+FAILING = {
+    "missing": ('["nowhere"]', "cannot start `nowhere`", "nowhere cannot be started"),
+    "exits at once": (
+        '[sys.executable, "-c", "exit(7)"]',
+        "has ended (exit status 7)",
+        "the server has ended with status 7",
+    ),
+    "dies in the middle": (
+        '[sys.executable, "-c", "input(); exit(7)"]',
+        "has ended (exit status 7)",
+        "the server has ended with status 7",
+    ),
+}
+
+
+@pytest.mark.parametrize("server", FAILING)
+@pytest.mark.parametrize("mode", ["none", "once", "new_episodes", "all"])
+def test_a_real_server_that_fails_is_named_and_what_is_recorded_is_given(
+    project: Project, mode: str, server: str
+) -> None:
+    """No request waits for a person, in any mode; the recording stays."""
+    command, forwarded, recorded = FAILING[server]
+    made = f'record="weather.jsonl", command={command}'
+    is_new = project.run(asks("Osaka", made=made), "--humanmcp-record-mode", mode)
+    project.run(asks("Tokyo"), ALL)
+    before = project.file.read_bytes()
+    flags = ("--humanmcp-record-mode", mode)
+    status, told = project.run(asks("Tokyo", "Osaka", made=made), *flags)
+    assert status == is_new[0] == 1
+    if mode == "all":
+        assert recorded in told
+    else:
+        assert "'Tokyo: sunny'" in told
+        assert "no answer was recorded for tools/call weather" in told
+        assert (forwarded in told) == (mode == "new_episodes")
+    said = {"none": "not recorded yet", "new_episodes": forwarded}.get(mode, recorded)
+    assert said in is_new[1]
+    assert (project.run(asks("Tokyo", made=made), *flags)[0] == 0) == (mode != "all")
     assert project.file.read_bytes() == before
 
 
