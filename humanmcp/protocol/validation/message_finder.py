@@ -122,6 +122,8 @@ def without_member(text: str, name: str) -> str:
 
 
 _NUMBER: Final = re.compile(r"(?!(?<=\b[csCS])2[csCS]\b)\d(?:[\d:.,TZ+/-]*\d)?|\b[0-9a-fA-F]{8,}\b")
+_VARIES: Final = re.compile(rf"{_NUMBER.pattern}|(?<= )[A-Z](?= )")
+"""What differs in the words before two parts of one text; a letter says which part it is."""
 _TIMES: Final = re.compile(r"(?i)@?(?:time|time_?stamp|ts|at|date|date_?time|started_?date_?time)")
 _MOST_BESIDE: Final = 16
 _SHORT: Final = 120
@@ -482,8 +484,8 @@ class MessageFinder:
             return None
         ends = [len(prefix), *(word.end() for word in _WORD_ENDS.finditer(prefix))][-_MOST_WORDS:]
         for end in sorted(ends, reverse=True):  # the first line may have more words
-            words = map(re.escape, _NUMBER.split(prefix[:end]))
-            same = re.compile(r"[\d:.,TZ+/a-fA-F-]{1,40}".join(words))
+            words = map(re.escape, _VARIES.split(prefix[:end]))
+            same = re.compile(r"[\d:.,+/A-Za-f-]{1,40}".join(words))
             if same.match(self._text, first + 1):
                 break
         else:

@@ -77,6 +77,8 @@ def _unquoted(quoted: str) -> str:
     inner = quoted[1:-1]
     single = inner.replace("'\\''", "'").replace("''", "'")
     ways = (str, lambda _: single, lambda _: re.sub(r"\s*\n\s*", " ", single), _unescaped)
+    if _TWICE.search(inner):  # also valid JSON as it stands, but then with backslashes in its words
+        ways = ways[::-1]
     for undone in ways:
         try:
             text = undone(inner)
@@ -85,6 +87,9 @@ def _unquoted(quoted: str) -> str:
             continue
         return single if text == inner and re.fullmatch("(?:[^']|'')*+", inner) else text
     return quoted
+
+
+_TWICE: Final = re.compile(r"(?<!\\)\\\\u[0-9a-fA-F]{4}")
 
 
 def _from_base64(quoted: str, most: int) -> bytes:
@@ -207,6 +212,8 @@ _GOES_ON: Final = r"""(?!(?<=[}\]]\n)[^,}\]\s"'\\])"""
 """What stands behind a bracket in JSON, also on the next line of a terminal."""
 _MOST_CHANCE: Final = 3
 """So many lines have the full width of a terminal, and not by chance."""
+_INLINE: Final = "(?:span|font|mark|em|b|i)"
+"""The tags with which a page colours a text."""
 _CHUNK: Final = r"\r?\n[0-9a-fA-F]{1,6}\r?\n"
 _GAP: Final = r"(?::[ \t]++|[ \t]{2,4})"
 _ROW: Final = re.compile(
@@ -234,6 +241,7 @@ FILE_LAYERS: Final = (
     _each(f"6[aA] ?73 ?6[fF] ?6[eE]|0000{_GAP}[0-9a-fA-F]", rf"(?:{_ROW.pattern}\n?)++", _undumped),
     _each(r"\n[0-9a-fA-F]{1,6}\r?\n", f"^(?:.*{_CHUNK})+.*", lambda run: _joined(run, _CHUNK)),
     *(_each(between, between, "") for between in ("', b'", """'"(?=')""")),
+    _each(f"</{_INLINE}>", rf"</?{_INLINE}\b[^<>]*>", ""),
     FileLayer(re.compile(r"\{"), _unfolded),
     *(_each(f'{sign}"', f"{sign}(.)", r"\1") for sign in (r"\^", "`")),
     _each(r'\\\\["n]', r"\\\\", r"\\"),

@@ -14,7 +14,7 @@ import sys
 import textwrap
 import time
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
 import pytest
@@ -159,7 +159,24 @@ def in_bytes(text: str, form: str) -> str:
     )
 
 
+def parted(text: str) -> Iterator[tuple[str, str]]:
+    """Yield parts of a text, and the letter that says whether more of it follows."""
+    parts = [text[at : at + 40] for at in range(0, len(text), 40)]
+    yield from (("P", one) for one in parts[:-1])
+    yield "F", parts[-1]
+
+
+def coloured(text: str) -> str:
+    """Write a text as a page that gives its parts colours."""
+    return "".join(f'<span class="x">{html.escape(part)}</span>' for _, part in parted(text))
+
+
 WRAPPINGS: Final[dict[str, Wrapping]] = {
+    "parts with a letter": lambda way, text, at: "\n".join(
+        f"{AT.format(at)} stdout {letter} {part}" for letter, part in parted(f"{TX(way)} {text}")
+    ),
+    "a page with colours": lambda way, text, _: f"<p>{TX(way)}: {coloured(text)}</p>",
+    "a Python text": lambda way, text, at: f"[info] dir={TX(way)} n={at} raw={text!r}",
     "an arrow": lambda way, text, _: f"{side('-->', '<--')(way)} {text}",
     "a time between": lambda way, text, at: f"{TX(way)} {AT.format(at)} #{at} {text} (+{at} ms)",
     "colours": lambda way, text, _: (
