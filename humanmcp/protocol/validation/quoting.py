@@ -77,9 +77,8 @@ def _unquoted(quoted: str) -> str:
     inner = quoted[1:-1]
     single = inner.replace("'\\''", "'").replace("''", "'")
     ways = (str, lambda _: single, lambda _: re.sub(r"\s*\n\s*", " ", single), _unescaped)
-    if _TWICE.search(inner):  # also valid JSON as it stands, but then with backslashes in its words
-        ways = ways[::-1]
-    for undone in ways:
+    is_escaped = _TWICE.search(inner)  # valid JSON as it stands, but with backslashes in its words
+    for undone in reversed(ways) if is_escaped else ways:
         try:
             text = undone(inner)
             _DECODER.raw_decode(text.lstrip())
