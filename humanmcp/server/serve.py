@@ -154,7 +154,7 @@ def add_flags_of_server(parser: Parser) -> None:
     flag("--no-progress", action="store_true")
     flag("--open", action="store_true")
     more = (word for part in _parts_brought() for word in part.otherwise)
-    flag("--otherwise", choices=(*OTHERWISE, *more))
+    flag("--otherwise", choices=(*OTHERWISE, *more), metavar="WHO")
     flag("--http", nargs="?", const="", metavar="ADDRESS")
     flag("--lan", action="store_true")
     flag("--url", metavar="URL", default="")
