@@ -140,10 +140,15 @@ class JudgedShape(DiagnosticShape):
 
 
 class ConversationShape(TypedDict, total=False):
-    """The result of `check` for a conversation: the number of messages, and their problems."""
+    """The result of `check` for a conversation: the number of messages, and their problems.
+
+    `unread`: so many lines were not understood; `unread_line` is the first.
+    """
 
     file: str
     messages: int
+    unread: int
+    unread_line: int
     errors: int
     warnings: int
     problems: list[JudgedShape]

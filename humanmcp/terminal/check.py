@@ -495,29 +495,32 @@ def _print_captured(
     words = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
     if not found:
         raise no_messages(words, name)
+    unread = [one for one in words if not one.level]
+    count = sum(1 + one.more for one in unread)
     if arguments.format == "text":
         _print_words(words)
+        if unread:
+            first = one_line(unread[0].text, _WORDS)
+            said = say(SECTION, "unread", count=count, line=unread[0].number, words=first)
+            to_stdout(Painted(said, "dim"))
         if cut := [one.number for one in captured if one.is_cut]:
             to_stdout(Painted(say(SECTION, "cut", count=len(cut), line=cut[0]), "dim"))
         if any(one.origin is Origin.BARE for one in captured):
             to_stdout(Painted(say(SECTION, "bare"), "dim"))
         if not has_requests:
             to_stdout(Painted(say(SECTION, "no requests"), "dim"))
-    return _print_judged(found, arguments, name)
+    status, shape = _print_judged(found, arguments, name)
+    if shape is None or not unread:
+        return status, shape
+    return status, {**shape, "unread": count, "unread_line": unread[0].number}
 
 
 def _print_words(words: Sequence[CapturedLine]) -> None:
-    """Print what the program that wrote the file says, and how many lines were not understood."""
+    """Print what the program that wrote the file says."""
     for one in words:
         if one.level == "error":
             said = one_line(one.text, _WORDS)
             to_stdout(Painted(say(SECTION, "host says", line=one.number, words=said), "dim"))
-    unread = [one for one in words if not one.level]
-    if unread:
-        first = one_line(unread[0].text, _WORDS)
-        count = sum(1 + one.more for one in unread)
-        told = say(SECTION, "unread", count=count, line=unread[0].number, words=first)
-        to_stdout(Painted(told, "dim"))
 
 
 def _print_judged(

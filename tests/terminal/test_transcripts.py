@@ -109,6 +109,7 @@ def test_a_transcript_is_judged_in_both_directions_with_its_own_line_numbers(
         (8, "in", "N38"),
     ]
     assert (ran.json["messages"], ran.json["errors"], ran.json["warnings"]) == (7, 2, 2)
+    assert (ran.json["unread"], ran.json["unread_line"]) == (1, 2)
     assert ran.status == 1
     shown = check(*lines).out
     assert "said.jsonl:6:45: error not-an-array (M01)" in shown
