@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_IN: Final = 6_900
-MOST_OUT: Final = 6_460
+MOST_OUT: Final = 6_400
 """Code lines. What acts at a moment of each request adds its files to both. The way out has those
 of the look for outgoing messages, which comes after a reply was taken."""
 
