@@ -77,7 +77,8 @@ def _unquoted(quoted: str) -> str:
     inner = quoted[1:-1]
     single = inner.replace("'\\''", "'").replace("''", "'")
     ways = (str, lambda _: single, lambda _: re.sub(r"\s*\n\s*", " ", single), _unescaped)
-    is_escaped = _TWICE.search(inner)  # valid JSON as it stands, but with backslashes in its words
+    # Where all are doubled, it is mostly JSON as it stands, too, with backslashes in its words.
+    is_escaped = "\\" in inner and not _ODD.search(inner)
     for undone in reversed(ways) if is_escaped else ways:
         try:
             text = undone(inner)
@@ -88,7 +89,7 @@ def _unquoted(quoted: str) -> str:
     return quoted
 
 
-_TWICE: Final = re.compile(r"(?<!\\)\\\\u[0-9a-fA-F]{4}")
+_ODD: Final = re.compile(r"(?<!\\)(?:\\\\)*+\\(?!\\)")
 
 
 def _from_base64(quoted: str, most: int) -> bytes:
