@@ -58,6 +58,7 @@ class AppPreview extends HTMLElement {
       area.addEventListener("input", () => this.soon(), { signal });
     }
     this.piece("show").addEventListener("click", () => this.show(), { signal });
+    this.piece("show").disabled = false;
     this.piece("fault").addEventListener("change", () => { if (this.frame) this.show(); }, { signal });
     this.piece("remove").addEventListener("click", () => this.tearDown(), { signal });
     for (const kind of /** @type {const} */ (["message", "messageerror"])) addEventListener(kind, (event) => this.receive(event), { signal });
