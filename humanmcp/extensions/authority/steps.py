@@ -14,6 +14,7 @@ from http.client import responses
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import parse_qsl, quote
 
+from humanmcp.protocol.json.jsonrpc import DEEPEST_INCOMING, deeper_than
 from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.validation.redaction import without_secrets
 
@@ -103,7 +104,9 @@ class WebRequest(NamedTuple):
 
 
 def _decoded(body: str) -> Any:  # noqa: ANN401 - any JSON value
-    """Decode JSON that can be written again; None for NaN, half a character and such."""
+    """Decode JSON that can be written again; None for NaN, half a character, deep text and such."""
+    if deeper_than(body, DEEPEST_INCOMING):
+        return None
     try:
         found = json.loads(body)
         json.dumps(found, ensure_ascii=False, allow_nan=False, indent=2).encode()

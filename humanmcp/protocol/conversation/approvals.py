@@ -19,10 +19,12 @@ from humanmcp.protocol.conversation import questions as asking
 from humanmcp.protocol.conversation.decisions import sha256
 from humanmcp.protocol.conversation.exchange import APPROVAL, QUESTION, kind_of_tool
 from humanmcp.protocol.json.jsonrpc import (
+    DEEPEST_INCOMING,
     AmbiguousError,
     Kind,
     as_json,
     decode_once,
+    deeper_than,
     member,
     members,
     object_in,
@@ -183,7 +185,12 @@ def _question_card(line: str, body: object, digest: str) -> Approval:
 
 
 def read_once(text: str) -> tuple[Any, str]:
-    """Decode JSON; return the value, or the code of why programs differ in its meaning."""
+    """Decode JSON; return the value, or the code of why programs differ in its meaning.
+
+    How deep a text may be differs from Python to Python.
+    """
+    if deeper_than(text, DEEPEST_INCOMING):
+        return None, "shape"
     try:
         return decode_once(text), ""
     except AmbiguousError as error:
