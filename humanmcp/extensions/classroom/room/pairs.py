@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Inbox, Reply
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.conversation.transcript import Frame
-    from humanmcp.protocol.json.jsonrpc import JsonObject
+    from humanmcp.protocol.json.jsonrpc import DecodedLine, JsonObject
     from humanmcp.server.memory_connection import MemoryConnection, SentLine
 
 _log = logging.getLogger(__name__)
@@ -233,11 +233,13 @@ class ModelSide:
                 self.session.close(frame.number, ExchangeState.ANSWERED, answer)
 
     def ask(self, params: JsonObject, language: str) -> None:
-        """Put a turn into the inbox.
+        """Put a turn into the inbox, unless it was answered, and the disk has not kept that yet.
 
         Raises:
             InboxError: it cannot be stored.
         """
+        if self._unkept is not None:
+            return
         if not self._mcp.pending:
             number = self._mcp.exchanges.last + 1
             question = {"jsonrpc": "2.0", "id": number, "method": ASK, "params": params}
@@ -311,32 +313,50 @@ class ServerSide(NamedTuple):
     connection: MemoryConnection
 
     def frames(self) -> Iterator[Frame]:
-        """Yield what was said. An answer whose line the disk refused is in the inbox alone."""
+        """Yield what was said, each answer behind its request.
+
+        An answer whose line the disk refused stands further below, or is in the inbox alone. A
+        request whose line it refused was answered with an error, and is nowhere: what stands for it
+        has no text of its own.
+        """
         said = [
             one
             for one in self.inbox.frames(self.session)
             if one.direction is Direction.OUT or not one.note
         ]
-        answered = {one.number for one in said if one.direction is Direction.OUT}
+        asked = {one.number for one in said if one.direction is Direction.IN}
+        outgoing = (one for one in said if one.direction is Direction.OUT)
+        answers = {one.number: one for one in outgoing if _is_answer(read(one.raw))}
         for frame in said:
-            yield frame
-            if frame.direction is Direction.IN and frame.number not in answered:
-                item = self._item(frame.number)
-                if item is not None and item.answer is not None:
+            is_request = frame.direction is Direction.IN
+            if not is_request and answers.get(frame.number) is not frame:
+                yield frame
+            elif is_request or frame.number not in asked:
+                yield frame._replace(direction=Direction.IN)
+                answer = answers.get(frame.number)
+                if answer is None and (item := self._item(frame.number)) and item.answer:
                     raw = encoded(item.answer.line)
-                    yield frame._replace(direction=Direction.OUT, raw=raw)
+                    answer = frame._replace(direction=Direction.OUT, raw=raw)
+                if answer is not None:
+                    yield answer
 
     def is_kept(self, heard: SentLine) -> bool:
         """Return True if the process after this one will know this line, too."""
-        message = read(heard.content)
-        is_answer = isinstance(message, Message) and message.kind.is_answer
-        item = self._item(heard.related_to) if is_answer else None
+        item = self._item(heard.related_to) if _is_answer(read(heard.content)) else None
         return item is None or item.state is not ExchangeState.PENDING
 
     def _item(self, number: int) -> Item | None:
         with suppress(UnknownItemError):
             return self.inbox.item(Key(self.session, number))
         return None
+
+
+def _is_answer(read: DecodedLine) -> bool:
+    return isinstance(read, Message) and read.kind.is_answer
+
+
+def _has_id(read: DecodedLine) -> bool:
+    return isinstance(read, Message) and read.id is not None
 
 
 class Pair:
@@ -429,14 +449,17 @@ class Pair:
             if frame.direction is Direction.OUT:
                 self._talk.hear_server(frame.raw)
             elif frame.direction is Direction.IN:
-                self._retell(side)
+                self._retell(side, frame.raw)
         self._told = ()
         return side, schedule
 
-    def _retell(self, side: ModelSide) -> None:
-        """Say a line again that the server has: each answer of the model before it is known."""
-        while not self._talk.next_line():
-            if not self._is_answered(side):
+    def _retell(self, side: ModelSide, said: bytes) -> None:
+        """Say a line again that the server has: each answer of the model before it is known.
+
+        A notification before it whose line the disk refused was said, too.
+        """
+        while (line := self._talk.next_line()) or self._is_answered(side):
+            if line and (encoded(line) == said or _has_id(read_text(line))):
                 return
 
     def _is_answered(self, side: ModelSide) -> bool:

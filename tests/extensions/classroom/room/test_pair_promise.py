@@ -437,6 +437,33 @@ def test_an_answer_that_the_disk_refused_is_there_after_a_kill(
     pairs.is_kept()
 
 
+@pytest.mark.parametrize("which", range(2))
+@pytest.mark.parametrize("moment", range(1, 10))
+def test_nothing_is_asked_again_that_the_disk_keeps_late(
+    pairs: Pairs, moment: int, which: int
+) -> None:
+    """A turn of the model that was answered, or a request to a server whose answer comes later."""
+    for _ in range(2):
+        pairs.answer("right", "", 0, 0)
+    pairs.answer("right", "refused, then killed", moment, which)
+    pairs.is_kept()
+    pairs.answer("right", "killed", 1, 0)
+    pairs.is_kept()
+
+
+@pytest.mark.parametrize("moment", range(1, 25))
+def test_a_request_that_the_disk_refused_is_asked_again_once(pairs: Pairs, moment: int) -> None:
+    """The server's session has no line of it, and answers it with an error."""
+    pairs.answer("right", "full", moment, 0)
+    pairs.is_kept()
+    for stops in (False, True):
+        pairs.restart(stops=stops)
+        pairs.is_kept()
+    for which in (0, 1):
+        pairs.answer("right", "", 0, which)
+        pairs.is_kept()
+
+
 def test_a_wrong_answer_on_purpose_is_known_after_a_kill(pairs: Pairs) -> None:
     """The pair goes on with the request that it asked again."""
     pairs.answer("anyway", "", 0, 0)
