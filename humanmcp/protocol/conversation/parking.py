@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation import questions
 from humanmcp.protocol.conversation.exchange import APPROVAL, KIND
-from humanmcp.protocol.conversation.tickets import (
-    RESULT_TOOL_NAME,
-    ParkedAs,
-    asked_ticket,
-)
+from humanmcp.protocol.conversation.tickets import RESULT_TOOL_NAME, ParkedAs, asked_ticket
 from humanmcp.protocol.conversation.timeouts import shortly_before
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc

@@ -325,7 +325,7 @@ class ServerSide(NamedTuple):
             if one.direction is Direction.OUT or not one.note
         ]
         asked = {one.number for one in said if one.direction is Direction.IN}
-        outgoing = (one for one in said if one.direction is Direction.OUT)
+        outgoing = (one for one in said if one.direction is Direction.OUT and one.number)
         answers = {one.number: one for one in outgoing if _is_answer(read(one.raw))}
         for frame in said:
             is_request = frame.direction is Direction.IN

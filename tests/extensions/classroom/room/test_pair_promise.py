@@ -24,15 +24,16 @@ from humanmcp.desk.desk import BY
 from humanmcp.desk.guard import Address
 from humanmcp.extensions.classroom.room.classroom import Classroom
 from humanmcp.extensions.classroom.room.pages import around_of
-from humanmcp.extensions.classroom.room.pairs import ASK
+from humanmcp.extensions.classroom.room.pairs import ASK, ServerSide
 from humanmcp.extensions.classroom.room.seat import RoomSeat
 from humanmcp.inbox.attendant import Attendant
-from humanmcp.inbox.contract import Item, Key, Life, Order, Reply, StoreError
+from humanmcp.inbox.contract import Item, Key, Life, Order, Reply, StoreError, UnknownItemError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.stages import ExchangeState
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.server.journal import Clock
+from humanmcp.server.memory_connection import MemoryConnection
 from tests.extensions.classroom.room.test_pairs import HELLO, TOOLS
 from tests.inbox.crashing import SYNCS, Countdown, failing_at, killed_at
 
@@ -462,6 +463,26 @@ def test_a_request_that_the_disk_refused_is_asked_again_once(pairs: Pairs, momen
     for which in (0, 1):
         pairs.answer("right", "", 0, which)
         pairs.is_kept()
+
+
+def test_what_answers_no_request_keeps_its_place() -> None:
+    """An error without an id is behind no notification."""
+    lines = [
+        (Direction.IN, '{"jsonrpc":"2.0","method":"notifications/initialized"}'),
+        (Direction.OUT, '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}'),
+        (Direction.IN, '{"jsonrpc":"2.0","method":"notifications/cancelled"}'),
+    ]
+    said = [
+        Frame(at, "2026-11-20T12:00:00.000Z", way, text.encode())
+        for at, (way, text) in enumerate(lines, 1)
+    ]
+
+    def unknown(key: Key) -> Item:
+        raise UnknownItemError(key.session)
+
+    inbox: Any = SimpleNamespace(frames=lambda _session: said, item=unknown)
+    side = ServerSide(inbox, "s", MemoryConnection())
+    assert list(side.frames()) == said
 
 
 def test_a_wrong_answer_on_purpose_is_known_after_a_kill(pairs: Pairs) -> None:
