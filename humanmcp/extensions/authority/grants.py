@@ -10,7 +10,7 @@ import base64
 import hashlib
 import hmac
 import secrets
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -90,6 +90,10 @@ class Grant:
         return access, refresh
 
 
+def _members(one: RegisteredClient | Grant) -> dict[str, Any]:
+    return {member.name: getattr(one, member.name) for member in fields(one)}
+
+
 class Grants:
     """All clients, codes and grants of one address, by what names them."""
 
@@ -105,8 +109,8 @@ class Grants:
     def as_record(self) -> dict[str, Any]:
         """Return all of it as JSON. Codes are not kept: they end with the process."""
         return {
-            "clients": [asdict(one) for one in self.clients.values()],
-            "grants": [asdict(one) for one in self.grants.values()],
+            "clients": [_members(one) for one in self.clients.values()],
+            "grants": [_members(one) for one in self.grants.values()],
             "sessions": self.sessions,
         }
 
@@ -121,6 +125,14 @@ class Grants:
         found.clients = {one["id"]: RegisteredClient(**one) for one in record["clients"]}
         found.grants = {one["id"]: Grant(**one) for one in record["grants"]}
         found.sessions = dict(record.get("sessions", {}))
+        return found
+
+    def copied(self) -> Grants:
+        """Return what `undo` needs: all but the sessions of MCP."""
+        found = Grants()
+        found.clients = dict(self.clients)
+        found.codes = {name: replace(one) for name, one in self.codes.items()}
+        found.grants = {name: replace(one) for name, one in self.grants.items()}
         return found
 
     def undo(self, before: Grants) -> None:

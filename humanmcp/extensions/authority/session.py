@@ -17,7 +17,6 @@ Values of secrets are in this process alone. What is kept in the file of the por
 
 from __future__ import annotations
 
-import copy
 import json
 import logging
 import math
@@ -312,7 +311,7 @@ class AuthoritySession:
             asked.told(Outgoing(_MANY))
             return
         with self._lock:
-            before = copy.deepcopy(self._grants) if asked.step in _CHANGES else None
+            before = self._grants.copied() if asked.step in _CHANGES else None
         try:
             self._answer(asked)
         except (InboxError, OSError) as error:  # what is not kept or recorded has not happened
@@ -380,9 +379,8 @@ class AuthoritySession:
                 *(asked.step, asked.place, self._grants, asked.request, now),
                 *(asked.error, asked.scope),
             )
-        if asked.step not in _CHANGES:
-            return found
-        self._keep()
+        if asked.step in _CHANGES:
+            self._keep()
         if found.client:
             self._session.keep_facts(NegotiatedState(), client=one_line(found.client, 60))
         return found

@@ -32,6 +32,7 @@ from tests.inbox.crashing import Countdown, failing_at, killing_at
 PLACE: Final = Place("http://127.0.0.1:8080")
 URI: Final = "http://127.0.0.1:3999/cb"
 VERIFIER: Final = "v" * 50
+NAME: Final = "Hiking app"
 RUNS: Final = int(os.environ.get("RUNS", "25"))
 """About how often each way is tried."""
 
@@ -53,7 +54,8 @@ class Client:
         query = urlencode(asked) if step is Step.AUTHORIZE else ""
         body = "" if query else urlencode(asked)
         if step is Step.REGISTER:
-            body = json.dumps({"redirect_uris": [URI], "token_endpoint_auth_method": "none"})
+            members = {"redirect_uris": [URI], "token_endpoint_auth_method": "none"}
+            body = json.dumps({"client_name": NAME, **members})
         method = "GET" if query else "POST"
         self.session.ask(WebRequest(method, "/", query, body=body), step, PLACE, told.append)
         self.session.step(time.monotonic())
@@ -209,6 +211,7 @@ def goes_on(run: Run) -> None:
         assert client.refresh(own, first) == 400
     ticket = client.authorize(own)
     assert ticket is not None
+    assert client.inbox.facts(client.session.name).client == NAME
     assert client.fetch(ticket) == ""
     key = Key(client.session.name, ticket.number)
     text = json.loads(client.inbox.item(key).context)["ready"]["allow"]
