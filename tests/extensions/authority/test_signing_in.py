@@ -18,6 +18,7 @@ from humanmcp.inbox.contract import Reply, Role
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.desk_process import Desking
+from tests.support.ntfy import Ntfy
 from tests.support.ports import own_port
 from tests.support.routes import RIGHTS
 from tests.support.serve_http import INITIALIZED, JSON, ServingHttp, modern
@@ -281,6 +282,23 @@ def test_no_secret_is_written_anywhere(home: Path, serving: ServingHttp, client:
                 written += desk.ask("GET", shown, headers=desk.bearer).text
     written += serving.said
     assert [one for one in client.secrets if one in written] == []
+
+
+def test_no_secret_goes_to_a_phone(home: Path, client: SigningIn) -> None:
+    """A phone that is told the question is told the request without them."""
+    with Ntfy() as server:
+        rule = {"device": "phone", "server": server.url, "detail": "question", "buttons": True}
+        lines = "".join(f"{name} = {json.dumps(value)}\n" for name, value in rule.items())
+        (home / "notices.toml").write_text(f"[[ntfy]]\n{lines}", "utf-8")
+        with Desking(home):
+            client.register(token_endpoint_auth_method="client_secret_post")
+            opened = client.open()
+            until(lambda: any(server.kept.values()), "a notice of the consent")
+            decide(home, "--allow")
+            opened.parameters()
+            told = json.dumps(server.kept)
+    assert "May this client sign in? GET /as/authorize?" in told
+    assert [one for one in client.secrets if one in told] == []
 
 
 def test_a_sign_in_outlives_its_process(home: Path) -> None:
