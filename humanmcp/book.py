@@ -10,16 +10,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp import __version__
-from humanmcp.client.callbacks import ClientObserver, Nobody
-from humanmcp.client.client import Client, connect
-from humanmcp.client.handshake import Identity, SessionStart
+from humanmcp import extensions
 from humanmcp.common.book_file import parse_book, read_book
 from humanmcp.common.child import ChildCommand
 from humanmcp.common.person_files import write_whole
 from humanmcp.common.settings import BOOK_NAME, add_flags, book_path, home_folder
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
-from humanmcp.common.timestamps import now
 from humanmcp.common.toml_edit import element_text, table_text
 from humanmcp.export.recording import find_recording
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
@@ -31,7 +27,6 @@ from humanmcp.protocol.answer_book.book_writer import copied
 from humanmcp.protocol.answer_book.following import GIVEN, follow_entries
 from humanmcp.protocol.answer_book.placeholders import fill_answer, placeholders
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
-from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message, as_json
@@ -45,12 +40,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping
 
-    from humanmcp.client.client import ServerTarget
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.protocol.answer_book.book import Book
     from humanmcp.protocol.answer_book.book_entry import BookEntry
     from humanmcp.protocol.answer_book.book_writer import CopiedBook
+    from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
@@ -114,7 +109,10 @@ def _frames(arguments: argparse.Namespace, settings: Settings) -> Iterable[Frame
         if not source and not more:
             raise stopped(SECTION, "no source")
         target = _called(source, arguments) if source else ChildCommand(tuple(more))
-        frames: Iterable[Frame] = listed(target)
+        lister = extensions.only("lister")
+        if not lister:
+            raise stopped(SECTION, "no lister")
+        frames: Iterable[Frame] = extensions.load(lister)(target)
     else:
         frames = find_recording(source, home_folder(settings.home)).frames
     if arguments.no_redact:
@@ -152,50 +150,6 @@ def _write(path: Path, text: str) -> None:
 
 
 # -- the lines about a book, and a book from a server --------------------------------------------
-
-
-NAME: Final = "humanmcp-book"
-"""Who the client is that reads a server's definition."""
-
-
-class _Listener(ClientObserver):
-    """Records what passes, as a transcript would."""
-
-    def __init__(self) -> None:
-        self.frames: list[Frame] = []
-
-    def line_sent(self, line: str) -> None:
-        self._add(Direction.IN, line.encode())
-
-    def line_arrived(self, line: bytes) -> None:
-        self._add(Direction.OUT, line)
-
-    def _add(self, direction: Direction, raw: bytes) -> None:
-        self.frames.append(Frame(len(self.frames) + 1, now(), direction, raw))
-
-
-def listed(target: ServerTarget) -> list[Frame]:
-    """Ask a server for its definition, and return all messages.
-
-    Raises:
-        StopError: it cannot be started, or does not speak MCP.
-    """
-    listener = _Listener()
-    client = Client(
-        connect(target),
-        Nobody(),
-        identity=Identity(NAME, __version__, {}),
-        observers=(listener,),
-    )
-    try:
-        client.open(SessionStart.PROBE)
-        for method in methods.LISTS:
-            if method.capability in client.server_capabilities:
-                for _page in client.pages(method.name):
-                    pass
-    finally:
-        client.close()
-    return listener.frames
 
 
 def _sections(book: CopiedBook) -> Iterator[str]:

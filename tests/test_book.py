@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 
+from humanmcp import extensions
 from humanmcp.cli import main
 from humanmcp.common.book_file import read_book
 from tests.http.peer import Peer, answer
@@ -81,6 +82,7 @@ def test_a_recording_becomes_a_book_that_says_the_same(
     assert list(said(tmp_path / "two", book)) == first
 
 
+@pytest.mark.extension("host")
 def test_a_running_server_becomes_a_book_that_offers_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,6 +104,7 @@ def test_a_running_server_becomes_a_book_that_offers_the_same(
     assert copy.wait == {"*": 0.0}
 
 
+@pytest.mark.extension("host")
 @pytest.mark.parametrize("dashes", [(), ("--",)])
 def test_a_server_at_an_address_becomes_a_book(
     dashes: tuple[str, ...],
@@ -210,9 +213,17 @@ def test_a_book_for_a_tap_needs_no_tools(
         (["nowhere.toml"], "nowhere.toml: it cannot be read"),
         (["a", "b"], "Give one answer book only"),
         (["--from"], "Nothing to copy was given"),
-        (["--from", "http://127.0.0.1:9/mcp"], "cannot reach http://127.0.0.1:9/mcp"),
         (["--from", "nowhere"], "nowhere"),
-        (["--from", "--", "no-such-program-here"], "no-such-program-here"),
+        pytest.param(
+            ["--from", "http://127.0.0.1:9/mcp"],
+            "cannot reach http://127.0.0.1:9/mcp",
+            marks=pytest.mark.extension("host"),
+        ),
+        pytest.param(
+            ["--from", "--", "no-such-program-here"],
+            "no-such-program-here",
+            marks=pytest.mark.extension("host"),
+        ),
     ],
 )
 def test_what_cannot_be_copied_or_checked_is_said(
@@ -224,6 +235,15 @@ def test_what_cannot_be_copied_or_checked_is_said(
     """In one sentence, with what to do."""
     assert main(["book", "--home", str(tmp_path), *words]) != 0
     assert sentence in capsys.readouterr().err
+
+
+def test_without_an_extension_that_asks_servers_one_is_not_copied(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command is not started; a recording can be copied."""
+    monkeypatch.setattr(extensions, "installed", tuple)
+    assert main(["book", "--from", "--", "no-such-program-here"]) != 0
+    assert "No installed extension can ask a server" in capsys.readouterr().err
 
 
 def test_a_book_that_is_there_is_not_replaced(

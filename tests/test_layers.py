@@ -26,7 +26,7 @@ LAYERS: Final = (
     ("protocol",),
     ("inbox",),
     ("answering", "http", "launch"),
-    ("api", "client", "export"),
+    ("api", "export"),
     ("server", "desk", "terminal"),
     ("book", "setup", "welcome"),
     ("cli",),

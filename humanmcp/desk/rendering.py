@@ -184,7 +184,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.globals |= {"static": static(), "links": extensions.links, "say": say}
-    environment.globals |= {"recorder": extensions.recorder, "styles": extensions.styles}
+    environment.globals |= {"brought": extensions.only, "styles": extensions.styles}
     environment.filters |= {"visible": visible, "one_line": one_line, "ordered": ordered}
     environment.filters |= {
         "markdown": blocks,

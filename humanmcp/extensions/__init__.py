@@ -128,6 +128,9 @@ class Extension(NamedTuple):
     recorder: str = ""
     """The command that records the messages between its client and a real server. It takes
     `--quiet` and `--home FOLDER`, then `--` and the server's command, or its URL."""
+    lister: str = ""
+    """The function that asks a real server for its definition. It takes a `ChildCommand` or a
+    `ServerAddress`, and returns the messages (`Frame`)."""
     setups: Sequence[str] = ()
     """Objects that add to what `config` writes and `doctor` checks (`setup/doctor.py`)."""
     endpoints: Sequence[str] = ()
@@ -206,7 +209,6 @@ def installed() -> tuple[Installed, ...]:
 
 
 @cache
-@cache
 def load(value: str) -> Any:  # noqa: ANN401 - whatever an extension brings
     """Import a module, or what `module:name` names; None, told on stderr, if that fails.
 
@@ -274,9 +276,9 @@ def formats() -> Mapping[str, Format]:
     return {name: form for one in installed() for name, form in one.brings.formats.items()}
 
 
-def recorder() -> str:
-    """Return the command that records a real server; "" if no extension has one."""
-    return next((one.brings.recorder for one in installed() if one.brings.recorder), "")
+def only(kind: str) -> str:
+    """Return what is named of the first extension that brings it: "recorder", "lister"; else ""."""
+    return next(filter(None, (getattr(one.brings, kind) for one in installed())), "")
 
 
 def links(place: str) -> tuple[Link, ...]:

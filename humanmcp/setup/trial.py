@@ -9,33 +9,35 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from humanmcp.client.callbacks import ClientObserver, Nobody
-from humanmcp.client.client import Client
-from humanmcp.client.handshake import Identity, SessionStart
-from humanmcp.common.child import ChildCommand, ChildTransport, StartError
+from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
 from humanmcp.common.parsing import Parser
 from humanmcp.common.settings import PREFIX
 from humanmcp.inbox import open_inbox
-from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.outcomes import ResponseArrived, UnreadableArrived
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.visible import one_line
+from humanmcp.protocol.session import McpSession, Party
+from humanmcp.protocol.tables import versions
 from humanmcp.server import serve
 from humanmcp.setup.hosts import PASSED_ON
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from humanmcp.protocol.conversation.outcomes import Event
+    from collections.abc import Callable, Mapping, Sequence
 
 SERVE: Final = "serve"
 NOTHING: Final[Mapping[str, str]] = {}
 LONGEST: Final = 20.0
 """Seconds for all answers together."""
 _LOOK_EVERY: Final = 0.05
+_INITIALIZED: Final = jsonrpc.as_line({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
 
-class Trial(ClientObserver):
-    """What was seen of a server. Times are seconds; None where it never came to that."""
+class Trial:
+    """The client of one server, and what it saw. Times are seconds; None where nothing came.
+
+    Its lines are read in a thread of its transport.
+    """
 
     def __init__(self) -> None:
         self.began = time.monotonic()
@@ -49,16 +51,56 @@ class Trial(ClientObserver):
         self.stderr = ""
         self.failure: object = None
         """Why it could not even be started."""
+        self.is_over = threading.Event()
+        """Whether nothing more is expected of it."""
+        self._session = McpSession(Party.CLIENT)
+        self._send: Callable[[str], object] = lambda _line: None
 
-    def happened(self, event: Event) -> None:
-        match event:
-            case UnreadableArrived(malformed):
-                self.stray.append(malformed.text)
-            case ResponseArrived() if self.first_answer is None:
-                self.first_answer = time.monotonic() - self.began
+    def open(self, transport: ChildTransport, client: str) -> None:
+        """Say hello under this name."""
+        self._send = transport.send
+        transport.start(self)
+        self._ask(
+            "initialize",
+            protocolVersion=versions.LATEST_HANDSHAKE,
+            capabilities={},
+            clientInfo={"name": client, "version": "1.0.0"},
+        )
+
+    def _ask(self, method: str, **params: object) -> None:
+        self._say(self._session.ask(method, params or None).raw)
+
+    def _say(self, line: str) -> None:
+        with contextlib.suppress(EndedError):  # what came says what is wrong
+            self._send(line)
+
+    def line_arrived(self, line: bytes) -> None:
+        for event in self._session.receive(line):
+            match event:
+                case UnreadableArrived(malformed):
+                    self.stray.append(malformed.text)
+                case ResponseArrived(answer, request):
+                    self._take(answer.kind, request.method if request else "")
+
+    def _take(self, kind: Kind, method: str) -> None:
+        """Ping a server that has answered the hello."""
+        if self.first_answer is None:
+            self.first_answer = time.monotonic() - self.began
+        if kind is Kind.RESULT and method == "initialize":
+            self._say(_INITIALIZED)
+            self._ask("ping")
+        elif method:
+            self.is_over.set()
 
     def stderr_line(self, line: bytes) -> None:
         self.stderr += line.decode("utf-8", "replace") + "\n"
+
+    def ended(self) -> None:
+        self.is_over.set()
+
+    @property
+    def is_late(self) -> bool:
+        return time.monotonic() - self.began > LONGEST
 
     @property
     def why(self) -> object:
@@ -86,29 +128,17 @@ def run_trial(
         except StartError as error:
             trial.failure = error.fillings["why"]
             return trial
-        own_name = Identity(name=host) if host else Identity()
-        client = Client(transport, Nobody(), identity=own_name, observers=(trial,), timeout=LONGEST)
-        opening = threading.Thread(target=_open, args=(client, trial), daemon=True)
-        opening.start()
         try:
-            while opening.is_alive() and not trial.asks_a_person:
-                opening.join(_LOOK_EVERY)
+            trial.open(transport, host or "example-client")
+            while not (trial.is_over.wait(_LOOK_EVERY) or trial.asks_a_person or trial.is_late):
                 home = Path(scratch, "home")
                 trial.asks_a_person = trial.first_answer is None and _is_asked(home)
         finally:
             closing = time.monotonic()
-            client.close()
+            transport.close()
         trial.exit_time = time.monotonic() - closing
         trial.status = transport.process.returncode
-        opening.join()
     return trial
-
-
-def _open(client: Client, trial: Trial) -> None:
-    with contextlib.suppress(StopError):  # what came says what is wrong
-        client.open(SessionStart.HANDSHAKE)
-        client.timeout -= time.monotonic() - trial.began
-        client.request("ping")
 
 
 def _is_asked(home: Path) -> bool:

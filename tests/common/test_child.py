@@ -10,9 +10,6 @@ from typing import Final
 
 import pytest
 
-from humanmcp.client.callbacks import Nobody
-from humanmcp.client.client import Client
-from humanmcp.client.handshake import SessionStart
 from humanmcp.common.child import (
     ChildCommand,
     ChildTransport,
@@ -20,6 +17,9 @@ from humanmcp.common.child import (
     StartError,
     environment,
 )
+from humanmcp.extensions.host.client.callbacks import Nobody
+from humanmcp.extensions.host.client.client import Client
+from humanmcp.extensions.host.client.handshake import SessionStart
 from tests.extensions.host.seats import Notes, sample
 from tests.support.waiting import PATIENCE, until
 

@@ -96,11 +96,14 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.extension("classroom")
+@pytest.mark.extension("host")
 def test_a_desk_without_extensions_offers_nothing_to_try(tmp_path: Path, desking: Desking) -> None:
-    """A button that starts nothing is not shown; the address is one of the desk anyway."""
+    """A button that nothing does is not shown; the address is one of the desk anyway."""
     pages = ("/", "/connect")
     assert all('action="/try"' in desking.page(one) for one in pages)
     with Desking(tmp_path / "home", command=(sys.executable, "-c", BARE, "desk")) as desk:
         assert not any('action="/try"' in desk.page(one) for one in pages)
+        copies = 'value="be started"'
+        assert (copies in desking.page("/book"), copies in desk.page("/book")) == (True, False)
         desk.submit("/try")
         assert "/connect" in desk.page("/")

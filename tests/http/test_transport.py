@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.client.callbacks import MisdirectedResponse, Nobody
-from humanmcp.client.client import Client
-from humanmcp.client.handshake import SessionStart
+from humanmcp.extensions.host.client.callbacks import MisdirectedResponse, Nobody
+from humanmcp.extensions.host.client.client import Client
+from humanmcp.extensions.host.client.handshake import SessionStart
 from humanmcp.extensions.host.config import parse
 from humanmcp.extensions.host.conversation import ToolUse
 from humanmcp.extensions.host.servers import Servers

@@ -13,5 +13,6 @@ EXTENSION: Final = Extension(
             "host": f"{_HERE}.commands.host",
             "play": f"{_HERE}.play",
         }
-    }
+    },
+    lister=f"{_HERE}.listing:listed",
 )

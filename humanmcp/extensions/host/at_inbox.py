@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
-from humanmcp.client.callbacks import ClientObserver
 from humanmcp.common.child import EndedError
 from humanmcp.common.timestamps import now
+from humanmcp.extensions.host.client.callbacks import ClientObserver
 from humanmcp.inbox.attendant import PollSchedule, attend_beside
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Reply, SessionFacts
 from humanmcp.inbox.inbox_session import InboxSession
@@ -46,8 +46,8 @@ from humanmcp.protocol.validation import check
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from humanmcp.client.callbacks import Judge
-    from humanmcp.client.client import Client
+    from humanmcp.extensions.host.client.callbacks import Judge
+    from humanmcp.extensions.host.client.client import Client
     from humanmcp.http.transport import HttpPart
     from humanmcp.inbox.contract import Inbox, Role
     from humanmcp.locales.stop import Reason

@@ -22,7 +22,7 @@ from humanmcp.setup.hosts import as_plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.client.client import ServerTarget
+    from humanmcp.extensions.host.client.client import ServerTarget
 
 DEFAULT_NAME: Final = ".mcp.json"
 """The file in the home directory that is read when none is named."""

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering.forms import arguments, texts
-from humanmcp.client.handshake import enveloped
+from humanmcp.extensions.host.client.handshake import enveloped
 from humanmcp.extensions.host.terminal.typing import FormAtTerminal, LeftError, LineError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
@@ -21,8 +21,8 @@ from humanmcp.protocol.validation import check, starting_draft
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from humanmcp.client.client import Client
-    from humanmcp.client.handshake import Response
+    from humanmcp.extensions.host.client.client import Client
+    from humanmcp.extensions.host.client.handshake import Response
     from humanmcp.extensions.host.terminal.typing import Typist
     from humanmcp.protocol.diagnostics.model import Diagnostic
 

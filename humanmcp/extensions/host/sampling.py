@@ -10,8 +10,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.client.callbacks import REFUSAL
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
+from humanmcp.extensions.host.client.callbacks import REFUSAL
 from humanmcp.extensions.host.conversation import (
     PICTURES,
     ImageBlock,
@@ -34,7 +34,7 @@ from humanmcp.protocol.validation.results import sampled
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.client.callbacks import Judge, ServerRequestHandler
+    from humanmcp.extensions.host.client.callbacks import Judge, ServerRequestHandler
     from humanmcp.extensions.host.conversation import Block
     from humanmcp.extensions.host.requests import Asking
     from humanmcp.extensions.host.servers import Server, Servers

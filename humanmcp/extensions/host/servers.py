@@ -12,10 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from humanmcp.client.callbacks import ClientObserver
-from humanmcp.client.client import LONGEST, TIMEOUT, Client, connect, first_done
-from humanmcp.client.handshake import HandshakeError, Identity, NoAnswerError, SessionStart
 from humanmcp.common.child import EndedError, StartError
+from humanmcp.extensions.host.client.callbacks import ClientObserver
+from humanmcp.extensions.host.client.client import LONGEST, TIMEOUT, Client, connect, first_done
+from humanmcp.extensions.host.client.handshake import (
+    HandshakeError,
+    Identity,
+    NoAnswerError,
+    SessionStart,
+)
 from humanmcp.extensions.host.conversation import (
     BETWEEN,
     ModelError,
@@ -40,8 +45,8 @@ from humanmcp.protocol.json.tree import follow, objects_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from humanmcp.client.callbacks import ServerRequestHandler
-    from humanmcp.client.client import Wait
+    from humanmcp.extensions.host.client.callbacks import ServerRequestHandler
+    from humanmcp.extensions.host.client.client import Wait
     from humanmcp.extensions.host.config import ServerEntry
     from humanmcp.extensions.host.conversation import Block
     from humanmcp.extensions.host.models import Model

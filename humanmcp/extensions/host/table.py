@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.open_exchange import CONVERSATION
-from humanmcp.client.callbacks import ClientObserver, Nobody
-from humanmcp.client.handshake import Identity, SessionStart
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.common.parsing import LONGEST_SECONDS
 from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.extensions.host.at_inbox import PersonAsked, QuestionInbox, ServerRecorder
+from humanmcp.extensions.host.client.callbacks import ClientObserver, Nobody
+from humanmcp.extensions.host.client.handshake import Identity, SessionStart
 from humanmcp.extensions.host.config import ServerEntry
 from humanmcp.extensions.host.conversation import ModelError, ToolResult
 from humanmcp.extensions.host.models.choose import ModelChoice, make_model
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from contextlib import ExitStack
 
-    from humanmcp.client.callbacks import ServerRequestHandler
+    from humanmcp.extensions.host.client.callbacks import ServerRequestHandler
     from humanmcp.extensions.host.conversation import ToolAddress, ToolUse, Turn
     from humanmcp.inbox.contract import Inbox
 

@@ -293,7 +293,7 @@ def _recorded(
     if strays := [flag for flag in server.flags if flag.split("=")[0] in _NOT_FOR_RECORDINGS]:
         raise TypeError(f"a recording takes no {strays[0]}")
     home, file = server.home, recording.file
-    recorder = (extensions.recorder(), "--quiet", "--home", str(home))
+    recorder = (extensions.only("recorder"), "--quiet", "--home", str(home))
     if asked and mode != "none" and not recorder[0]:
         raise TypeError("no installed extension records a server")
     made = home / "recording.jsonl"

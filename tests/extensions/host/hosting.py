@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from humanmcp.client.callbacks import Nobody
 from humanmcp.common.child import ChildCommand
+from humanmcp.extensions.host.client.callbacks import Nobody
 from humanmcp.extensions.host.config import ServerEntry
 from humanmcp.extensions.host.conversation import ToolAddress, ToolResult, ToolUse, Turn
 from humanmcp.extensions.host.models.script import ScriptModel

@@ -5,9 +5,9 @@ import threading
 from pathlib import Path
 from typing import Final, Protocol
 
-from humanmcp.client.callbacks import ClientObserver
-from humanmcp.client.client import Transport
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
+from humanmcp.extensions.host.client.callbacks import ClientObserver
+from humanmcp.extensions.host.client.client import Transport
 from humanmcp.protocol.conversation.outcomes import Event
 from tests.extensions.host.memory import MemoryTransport, pair
 from tests.extensions.host.scripted import ScriptedServer

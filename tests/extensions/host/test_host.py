@@ -15,8 +15,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from humanmcp.cli import main
-from humanmcp.client.callbacks import Nobody
 from humanmcp.common.child import ChildCommand
+from humanmcp.extensions.host.client.callbacks import Nobody
 from humanmcp.extensions.host.config import ServerEntry
 from humanmcp.extensions.host.conversation import TextBlock, ToolAddress, ToolUse, Turn, TurnRole
 from humanmcp.extensions.host.models.script import ScriptModel

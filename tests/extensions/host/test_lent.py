@@ -8,8 +8,8 @@ from typing import Final
 import pytest
 
 from humanmcp.answering.forms import MistypedError
-from humanmcp.client.callbacks import Nobody
 from humanmcp.common.child import ChildCommand
+from humanmcp.extensions.host.client.callbacks import Nobody
 from humanmcp.extensions.host.config import ServerEntry
 from humanmcp.extensions.host.conversation import TextBlock, Turn, TurnRole
 from humanmcp.extensions.host.sampling import Lent

@@ -10,10 +10,10 @@ from typing import Final
 import pytest
 
 from humanmcp.answering.forms import MistypedError
-from humanmcp.client.callbacks import Nobody
-from humanmcp.client.client import Client
-from humanmcp.client.handshake import SessionStart
 from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.extensions.host.client.callbacks import Nobody
+from humanmcp.extensions.host.client.client import Client
+from humanmcp.extensions.host.client.handshake import SessionStart
 from humanmcp.extensions.host.commands.client import ExitStatus, OneShot
 from tests.extensions.host.seats import SAMPLES, SCRIPTED, as_process
 from tests.support.serve_process import HUMANMCP, run_command

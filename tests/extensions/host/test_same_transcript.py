@@ -11,10 +11,10 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
-from humanmcp.client.callbacks import Nobody
-from humanmcp.client.client import Client
-from humanmcp.client.handshake import SessionStart
 from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.extensions.host.client.callbacks import Nobody
+from humanmcp.extensions.host.client.client import Client
+from humanmcp.extensions.host.client.handshake import SessionStart
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.support.person import Person

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.client.callbacks import Nobody
+from humanmcp.extensions.host.client.callbacks import Nobody
 from humanmcp.extensions.host.conversation import (
     ImageBlock,
     ModelError,

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.client.callbacks import Nobody
-from humanmcp.client.client import Client, Transport
-from humanmcp.client.handshake import HandshakeError, SessionStart
 from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.extensions.host.client.callbacks import Nobody
+from humanmcp.extensions.host.client.client import Client, Transport
+from humanmcp.extensions.host.client.handshake import HandshakeError, SessionStart
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.protocol.conversation.outcomes import ResponseArrived

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.client.callbacks import Nobody
-from humanmcp.client.client import Client
-from humanmcp.client.handshake import SessionStart
 from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.extensions.host.client.callbacks import Nobody
+from humanmcp.extensions.host.client.client import Client
+from humanmcp.extensions.host.client.handshake import SessionStart
 from humanmcp.extensions.tap import http_front
 from humanmcp.extensions.tap.http_front import TapCommand, TapFront, TappedClient
 from humanmcp.http.front import front_server

@@ -268,7 +268,7 @@ class Project:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """A project that records nothing yet."""
-    if not extensions.recorder():
+    if not extensions.only("recorder"):
         pytest.skip("extension: none is installed that records")
     return Project(tmp_path)
 

@@ -15,8 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.forms import typed_of
-from humanmcp.client.callbacks import Nobody
-from humanmcp.client.client import (
+from humanmcp.common.child import ChildCommand, EndedError, StartError
+from humanmcp.common.own_process import undisturbed
+from humanmcp.common.parsing import from_one, seconds
+from humanmcp.common.settings import add_flags, home_folder
+from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
+from humanmcp.extensions.host.at_inbox import QuestionInbox, ServerRecorder
+from humanmcp.extensions.host.client.callbacks import Nobody
+from humanmcp.extensions.host.client.client import (
     FIRST_ID,
     LONGEST,
     TIMEOUT,
@@ -25,18 +31,12 @@ from humanmcp.client.client import (
     connect,
     first_done,
 )
-from humanmcp.client.handshake import (
+from humanmcp.extensions.host.client.handshake import (
     HandshakeError,
     Identity,
     NoAnswerError,
     SessionStart,
 )
-from humanmcp.common.child import ChildCommand, EndedError, StartError
-from humanmcp.common.own_process import undisturbed
-from humanmcp.common.parsing import from_one, seconds
-from humanmcp.common.settings import add_flags, home_folder
-from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
-from humanmcp.extensions.host.at_inbox import QuestionInbox, ServerRecorder
 from humanmcp.extensions.host.config import DEFAULT_NAME, find, read_config
 from humanmcp.extensions.host.requests import LISTS, Requests
 from humanmcp.extensions.host.terminal.prompt import Prompt
@@ -62,11 +62,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from humanmcp.client.callbacks import ClientObserver, ServerRequestHandler
-    from humanmcp.client.client import ServerTarget, Wait
-    from humanmcp.client.handshake import Response
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+    from humanmcp.extensions.host.client.callbacks import ClientObserver, ServerRequestHandler
+    from humanmcp.extensions.host.client.client import ServerTarget, Wait
+    from humanmcp.extensions.host.client.handshake import Response
 
 
 SECTION: Final = "client"

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.client.callbacks import ClientObserver
-from humanmcp.client.client import LONGEST, TIMEOUT
-from humanmcp.client.handshake import Identity, SessionStart
 from humanmcp.common.own_process import undisturbed
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr
 from humanmcp.extensions.host.at_inbox import QuestionInbox, WhenAsked
+from humanmcp.extensions.host.client.callbacks import ClientObserver
+from humanmcp.extensions.host.client.client import LONGEST, TIMEOUT
+from humanmcp.extensions.host.client.handshake import Identity, SessionStart
 from humanmcp.extensions.host.config import DEFAULT_NAME, read_config
 from humanmcp.extensions.host.conversation import ToolFilter
 from humanmcp.extensions.host.models.choose import (
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from humanmcp.client.callbacks import ServerRequestHandler
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+    from humanmcp.extensions.host.client.callbacks import ServerRequestHandler
     from humanmcp.extensions.host.conversation import Turn
     from humanmcp.extensions.host.models import Model
 

@@ -8,10 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from humanmcp.answering.forms import MistypedError
-from humanmcp.client.handshake import SessionStart
 from humanmcp.common.child import EndedError
 from humanmcp.common.parsing import closest
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
+from humanmcp.extensions.host.client.handshake import SessionStart
 from humanmcp.extensions.host.requests import LISTS, Requests
 from humanmcp.extensions.host.terminal.results import (
     are_faulty,
@@ -33,8 +33,8 @@ from humanmcp.protocol.tables.methods import REQUESTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from humanmcp.client.client import Client, LiveServer
-    from humanmcp.client.handshake import Response
+    from humanmcp.extensions.host.client.client import Client, LiveServer
+    from humanmcp.extensions.host.client.handshake import Response
     from humanmcp.http.transport import HttpTransport
     from humanmcp.protocol.http.client import HttpConversation
 

@@ -12,8 +12,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp import locales
-from humanmcp.client.callbacks import REFUSAL, ClientObserver, Nobody
-from humanmcp.client.handshake import LONGEST_LINE
 from humanmcp.common.terminal import (
     SEVERITY_COLOURS,
     Painted,
@@ -21,6 +19,8 @@ from humanmcp.common.terminal import (
     to_stderr,
     to_stdout,
 )
+from humanmcp.extensions.host.client.callbacks import REFUSAL, ClientObserver, Nobody
+from humanmcp.extensions.host.client.handshake import LONGEST_LINE
 from humanmcp.extensions.host.conversation import text_of
 from humanmcp.extensions.host.requests import LISTS, List
 from humanmcp.extensions.host.terminal.typing import FormAtTerminal, LeftError
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from humanmcp.client.callbacks import Judge, MisdirectedResponse
     from humanmcp.common.child import EndedError
+    from humanmcp.extensions.host.client.callbacks import Judge, MisdirectedResponse
     from humanmcp.extensions.host.terminal.typing import Typist
     from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import Reason, StopError

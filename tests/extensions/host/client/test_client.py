@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from humanmcp.client.callbacks import Judge, MisdirectedResponse, Nobody
-from humanmcp.client.client import MOST_PAGES, Client
-from humanmcp.client.handshake import (
+from humanmcp.common.child import EndedError, OutputListener
+from humanmcp.extensions.host.client.callbacks import Judge, MisdirectedResponse, Nobody
+from humanmcp.extensions.host.client.client import MOST_PAGES, Client
+from humanmcp.extensions.host.client.handshake import (
     HandshakeError,
     Identity,
     NoAnswerError,
@@ -18,7 +19,6 @@ from humanmcp.client.handshake import (
     Response,
     SessionStart,
 )
-from humanmcp.common.child import EndedError, OutputListener
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
@@ -420,7 +420,9 @@ class Clock:
         self.now = 0.0
         self.way = way
         self.steps: list[tuple[float, str]] = []
-        monkeypatch.setattr("humanmcp.client.client.time.monotonic", lambda: self.now)
+        monkeypatch.setattr(
+            "humanmcp.extensions.host.client.client.time.monotonic", lambda: self.now
+        )
 
     def wait(self, _waited: object, _timeout: float) -> None:
         """Let time pass until the next step, and bring its line."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.client.handshake import Identity, Response, enveloped, supported
+from humanmcp.extensions.host.client.handshake import Identity, Response, enveloped, supported
 from humanmcp.protocol.json.jsonrpc import Message, read
 
 META = "io.modelcontextprotocol/"

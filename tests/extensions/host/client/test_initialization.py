@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from humanmcp.client import handshake
-from humanmcp.client.callbacks import Nobody
-from humanmcp.client.client import Client
-from humanmcp.client.handshake import HandshakeError, NoAnswerError, SessionStart
 from humanmcp.common.child import ChildTransport
+from humanmcp.extensions.host.client import handshake
+from humanmcp.extensions.host.client.callbacks import Nobody
+from humanmcp.extensions.host.client.client import Client
+from humanmcp.extensions.host.client.handshake import HandshakeError, NoAnswerError, SessionStart
 from humanmcp.protocol.conversation.outcomes import ResponseArrived
 from tests.extensions.host.client.test_client import seat
 from tests.extensions.host.seats import Notes, in_memory

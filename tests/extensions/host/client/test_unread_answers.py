@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from humanmcp.client.callbacks import Nobody
-from humanmcp.client.client import Client
-from humanmcp.client.handshake import NoAnswerError
 from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.extensions.host.client.callbacks import Nobody
+from humanmcp.extensions.host.client.client import Client
+from humanmcp.extensions.host.client.handshake import NoAnswerError
 from humanmcp.locales import LANGUAGES
 from tests.extensions.host.client.test_client import Line
 from tests.support.speaking import said_in

@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 
 import pytest
 
-from humanmcp.client.callbacks import Nobody, ServerRequestHandler
-from humanmcp.client.client import Client
-from humanmcp.client.handshake import Response, SessionStart
 from humanmcp.common.child import EndedError
 from humanmcp.extensions.host.at_inbox import QuestionInbox
+from humanmcp.extensions.host.client.callbacks import Nobody, ServerRequestHandler
+from humanmcp.extensions.host.client.client import Client
+from humanmcp.extensions.host.client.handshake import Response, SessionStart
 from humanmcp.extensions.host.terminal.results import AtTerminal
 from humanmcp.extensions.host.terminal.typing import Typist
 from humanmcp.inbox.contract import Item, Key, Reply, Role, StoreError

@@ -18,8 +18,9 @@ from concurrent.futures import Future
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias
 
-from humanmcp.client.callbacks import ClientObserver, MisdirectedResponse
-from humanmcp.client.handshake import (
+from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
+from humanmcp.extensions.host.client.callbacks import ClientObserver, MisdirectedResponse
+from humanmcp.extensions.host.client.handshake import (
     Begun,
     Identity,
     Key,
@@ -33,7 +34,6 @@ from humanmcp.client.handshake import (
     token_of,
     with_progress_token,
 )
-from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
 from humanmcp.http.server_address import SessionOverError
 from humanmcp.protocol.conversation.outcomes import (
     NoticeArrived,
@@ -57,7 +57,7 @@ from humanmcp.protocol.tables.methods import PROGRESS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from humanmcp.client.callbacks import Judge, ServerRequestHandler
+    from humanmcp.extensions.host.client.callbacks import Judge, ServerRequestHandler
     from humanmcp.http.server_address import ServerAddress
     from humanmcp.http.transport import CallListener, HttpPart
     from humanmcp.locales.stop import StopError
