@@ -237,6 +237,7 @@ def _stood_still(waited: Mapping[str, tuple[float, float]]) -> dict[str, tuple[f
     return {key: one for key, one in waited.items() if one[0] > STEP and one[1] > one[0] / 2}
 
 
+@pytest.mark.timeout(600)  # every route that reads a text, one after the other
 def test_nobody_waits_for_the_long_text_of_another(home: Path, session: str) -> None:
     """A page that is asked for meanwhile is there long before."""
     with Desking(home) as desk:
