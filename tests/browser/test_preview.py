@@ -70,12 +70,22 @@ def messages(page: Page) -> list[str]:
     ]
 
 
+def until_messages(page: Page, expected: list[str]) -> None:
+    """Wait until these are the messages of a page, and no other one."""
+
+    def what() -> str:
+        told = page.locator('[data-part="told"]').inner_text()
+        frames = [one.url for one in page.frames]
+        return f"{expected}: {messages(page)}, told {told!r}, in {frames}"
+
+    until(lambda: messages(page) == expected, what)
+
+
 def test_the_template_of_a_page_shows_the_result_of_the_last_call(sitting: Sitting) -> None:
     page = previewed(sitting)
     frame = shown(page)
     expect(frame.locator("pre")).to_contain_text('"degrees": 21')
-    until(lambda: len(messages(page)) == 6, "every message")
-    assert messages(page) == [
+    expected = [
         "> ui/initialize",
         "< response",
         "> ui/notifications/initialized",
@@ -83,6 +93,7 @@ def test_the_template_of_a_page_shows_the_result_of_the_last_call(sitting: Sitti
         "< ui/notifications/tool-result",
         "> ui/notifications/size-changed",
     ]
+    until_messages(page, expected)
 
 
 WRONG: Final[dict[str, list[str]]] = {
@@ -133,11 +144,28 @@ def test_the_host_does_wrong_what_was_chosen(sitting: Sitting, fault: str) -> No
         expected = expected[:1]
     if fault == "early":
         expected = [expected[0], after[0], *expected[1:3], after[3], expected[-1]]
-    until(lambda: len(messages(page)) == len(expected), "every message")
-    assert messages(page) == expected
+    until_messages(page, expected)
     height = {"no size": "150", "no handshake": "150"}.get(fault, "777")
     expect(page.locator("app-preview iframe")).to_have_attribute("height", height)
     assert page.locator(".app-messages .problem").count() == 0
+
+
+def test_a_page_is_shown_once_its_preview_listens(sitting: Sitting) -> None:
+    """A click on Show before its script has come would be lost."""
+    late: list[Route] = []
+
+    def hold(route: Route) -> None:
+        late.append(route)
+
+    sitting.window.context.route("**/apps/preview.js", hold)
+    page = previewed(sitting)
+    show = page.locator('[data-part="show"]')
+    expect(show).to_be_disabled()
+    until(lambda: late or page.evaluate("null"), "its script was asked for")
+    late[0].continue_()
+    frame = shown(page, "<!doctype html><p>heard</p>", "early")
+    expect(frame.locator("p")).to_have_text("heard")
+    sitting.window.context.unroute_all()
 
 
 MISTAKES: Final = {
