@@ -168,6 +168,20 @@ def test_a_page_is_shown_once_its_preview_listens(sitting: Sitting) -> None:
     sitting.window.context.unroute_all()
 
 
+def test_what_an_ended_page_had_said_ends_no_other_one(sitting: Sitting) -> None:
+    """It may arrive when the next page is on its way."""
+    page = previewed(sitting)
+    page.locator("#tab-form").click()
+    page.locator('[data-pointer="/result/contents/0/text"]').fill("<!doctype html><p>again")
+    page.locator('[data-part="show"]').click(trial=True)
+    page.evaluate("""() => {
+      document.querySelector('[data-part="show"]').click();
+      for (let at = 0; at < 300; at += 1) dispatchEvent(new MessageEvent("message", { data: at }));
+    }""")
+    frame = page.frame_locator("app-preview iframe")
+    expect(frame.locator("p")).to_have_text("again")
+
+
 MISTAKES: Final = {
     '"hello"': "This is not JSON-RPC 2.0",
     "null": "This is not JSON-RPC 2.0",

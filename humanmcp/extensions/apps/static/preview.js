@@ -165,7 +165,7 @@ class AppPreview extends HTMLElement {
   receive({ type, source, data }) {
     if (!this.frame || source === window) return;
     if (source !== this.frame.contentWindow) { // who says it is known by this alone; a frame in the page may flood as well
-      this.strangers += 1;
+      if (this.isReady) this.strangers += 1; // before, it is what a page that was ended had said
       if (this.strangers > MOST) this.end("many");
       return;
     }
