@@ -48,6 +48,8 @@ def read_frame(line: bytes, path: Path) -> Frame | None:
         return None
 
 
+_HEAD: Final = 32
+"""The bytes of a line in which its number is."""
 _CHUNK: Final = 1 << 16
 _LARGEST_CHUNK: Final = 1 << 24
 _LONG: Final = 1 << 20
@@ -94,20 +96,24 @@ def _end_of(stream: BinaryIO, size: int, before: int) -> int:
 
 
 def _first_after(stream: BinaryIO, at: int, limit: int) -> tuple[int, int | None]:
-    """Return where the first whole line from offset `at` begins, and its number."""
+    """Return where the first line from offset `at` begins, and its number; None for none.
+
+    It reads the beginnings of lines, and nothing behind `limit`: a search comes by a line of
+    megabytes again and again.
+    """
+    stream.seek(max(0, at - 1))
     if at > 0:
-        stream.seek(at - 1)
-        at += len(stream.readline(LARGEST)) - 1
-    else:
-        stream.seek(0)
+        at += len(stream.readline(limit - at + 1)) - 1
     while at < limit:
-        line = stream.readline(LARGEST)
-        found = SEQ_OF.match(line)
-        if found is not None and line.endswith(b"\n"):
+        head = stream.readline(_HEAD)
+        found = SEQ_OF.match(head)
+        if found is not None:
             return at, int(found[1])
-        if not line:
+        if not head:
             break
-        at += len(line)
+        at += len(head)
+        if not head.endswith(b"\n"):
+            at += len(stream.readline(max(0, limit - at)))
     return at, None
 
 
@@ -118,18 +124,23 @@ def _lines_before(stream: BinaryIO, end: int, count: int, word: bytes) -> list[b
     apart: a hundred thousand lines are looked through in a few hundredths of a second.
     """
     found: list[bytes] = []
-    at, rest, size = end, b"", _CHUNK
+    rest: list[bytes] = []  # a line whose beginning was not read yet: its parts, the last one first
+    at, size = end, _CHUNK
     while at > 0 and len(found) < count:
         if word:  # a log of gigabytes may not have it
             apart.check()
         size = min(size * 2, _LARGEST_CHUNK)
         start = max(0, at - size)
         stream.seek(start)
-        block = stream.read(at - start) + rest
+        block = stream.read(at - start)
         at = start
         # The first line of a block begins in the block before it.
         head, line_end, tail = (b"", b"\n", block) if start == 0 else block.partition(b"\n")
-        rest = head + line_end
+        if not line_end:
+            rest.append(block)
+            continue
+        tail = b"".join((tail, *reversed(rest)))
+        rest = [head + line_end]
         if not word or word in tail.lower():
             lines = tail.split(b"\n")[:-1]
             found = [*(line for line in lines if not word or word in line.lower()), *found]
