@@ -16,9 +16,10 @@ import pytest
 
 from humanmcp.cli import commands
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.decisions import verify_decisions
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
-from tests.support.living_on import ANSWERED, OUTGOING, PORT, ids_of
+from tests.support.living_on import ANSWERED, DECISIONS, OUTGOING, PORT, ids_of
 from tests.support.opened_room import ACTS
 from tests.support.postgres_server import PostgresServer
 
@@ -276,6 +277,17 @@ def test_a_session_over_http_goes_on_in_the_next_process_whenever_one_is_killed(
         answered = inbox.items(facts.name, ExchangeState.ANSWERED)
         assert [one.id for one in answered] == ["2", "3", "7", "6"], call
         assert all(one.answer and "sunny" in one.answer.line for one in answered), call
+        told = {one.id: one.answer.action for one in answered if one.answer and one.answer.action}
+        assert told == {str(one): action for one, (action, _text) in DECISIONS.items()}, call
+        records = [frame.decision for frame in frames if frame.decision]
+        assert not [*verify_decisions("".join(f"{one}\n" for one in records).encode())], call
+        decided = sorted(
+            (one["exchange"], one["by"], one["action"]) for one in map(json.loads, records)
+        )
+        number = {int(one.id): one.key.number for one in answered}
+        assert decided == sorted(
+            (number[one], "desk", DECISIONS.get(one, ("answer",))[0]) for one in number
+        ), call
         cancelled = inbox.items(facts.name, ExchangeState.CANCELLED)
         assert [one.id for one in cancelled] == ["5"], call
         shutil.rmtree(folder)

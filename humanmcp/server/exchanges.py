@@ -20,9 +20,9 @@ from collections import OrderedDict, deque
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
-from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Order, Reply
+from humanmcp.inbox.contract import Draft, InboxError, Item, Order, Reply
 from humanmcp.protocol.answer_book.decision import BY_PERSON
-from humanmcp.protocol.conversation.approvals import differs, permission_in
+from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.exchanges import REMEMBERED
 from humanmcp.protocol.conversation.outcomes import (
     AwaitingRetry,
@@ -400,13 +400,10 @@ class ExchangeHandler:
         note = PARKED if parked else DELIBERATE if sent.deliberate else ""
         key = self.journal.key(exchange.number)
         negotiated = self.session.negotiated
-        decision = self.journal.write_answer(key, sent, author, negotiated, line, note=note)
+        answer = self.journal.write_answer(key, sent, author, negotiated, line, note=note)
         for one in self.capabilities:
             one.over(exchange, None if parked else timers, "")
         if timers is not None and not parked:
-            at = self.journal.clock.stamp()
-            action = permission_in(decision)
-            answer = Answer(sent.own, by, at, sent.deliberate, action=action)
             self.journal.close_answered(
                 exchange.number,
                 exchange.state,

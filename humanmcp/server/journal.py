@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
-from humanmcp.inbox.contract import InboxError, NotHeldError, Order, Reply
+from humanmcp.inbox.contract import Answer, InboxError, NotHeldError, Order, Reply
 from humanmcp.inbox.inbox_session import InboxSession, Stamps
-from humanmcp.protocol.conversation.approvals import action_of
-from humanmcp.protocol.conversation.decisions import DecisionRecord
+from humanmcp.protocol.conversation.approvals import action_of, permission_in
+from humanmcp.protocol.conversation.decisions import DecisionRecord, sha256
 from humanmcp.protocol.conversation.exchange import kind_of_tool
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import (
@@ -25,12 +25,13 @@ from humanmcp.protocol.conversation.transcript import (
     ON_PURPOSE,
     Direction,
 )
+from humanmcp.protocol.json.jsonrpc import object_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from humanmcp.inbox.contract import Answer, Key, ServerInbox, SessionFacts, Waiting
+    from humanmcp.inbox.contract import Key, ServerInbox, SessionFacts, Waiting
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.conversation.outcomes import Sent
     from humanmcp.protocol.session import McpSession
@@ -112,6 +113,8 @@ class Journal(InboxSession):
         self.graces = ClientSeconds(home, records.GRACE)
         self._on_the_way: dict[int, tuple[ExchangeState, Answer]] = {}
         """The exchanges whose responses are not written yet, or never will be."""
+        self.recorded: Mapping[Key, str] = {}
+        """The records of answers by the process before that wait for the rest of their batch."""
         self.begun = b""
         """The beginning of a line that a person wrote, and whose end is still to come."""
         self.related_to: Callable[[str], int] = lambda _line: 0
@@ -145,22 +148,26 @@ class Journal(InboxSession):
         line: str | bytes | None = None,
         *,
         note: str = "",
-    ) -> str:
-        """Record and send an answer that passed, with the record of the decision, and return that.
+    ) -> Answer:
+        """Record and send an answer that passed, with the record of the decision, once.
 
         `author` is the reply of a person, or who answered instead of one. `line` goes out where the
         recorded answer was a malformed line. An answer without one goes out later: with its batch,
         or when the client of a parked call asks for it.
         """
         by = author if isinstance(author, str) else author.by
-        decision = self.decision_of(key, sent, author, negotiated)
+        before = self.recorded.get(key, "")
+        if before and object_in(before).get("answered") != sha256(sent.own):
+            before = ""
+        made = "" if before else self.decision_of(key, sent, author, negotiated)
         said = sent.line if line is None else line
         if sent.line is not None and said is not None:
             number = key.number
-            self.write(said, number, by=by, note=note, decision=decision, receipt=number)
-        elif decision:
-            self._note_decision(decision, by)
-        return decision
+            self.write(said, number, by=by, note=note, decision=made, receipt=number)
+        elif made:
+            self._note_decision(made, by)
+        action = permission_in(before or made)
+        return Answer(sent.own, by, self.clock.stamp(), sent.deliberate, action=action)
 
     def _note_decision(self, decision: str, by: str) -> None:
         try:

@@ -76,8 +76,8 @@ class Resumed:
     """Whether no line of the client was anything but a `server/discover`."""
     begun: set[int] = field(default_factory=set)
     """The requests for which a rule or a person has sent something already."""
-    decisions: list[str] = field(default_factory=list)
-    """The records of people's decisions."""
+    decisions: dict[tuple[object, object], str] = field(default_factory=dict)
+    """The last record of a decision about each exchange, the latest last."""
 
 
 def resumed(inbox: ServerInbox, name: str, waiting: Sequence[int]) -> Resumed:
@@ -89,7 +89,10 @@ def resumed(inbox: ServerInbox, name: str, waiting: Sequence[int]) -> Resumed:
             continue
         resumed.last = frame
         if frame.decision:
-            resumed.decisions.append(frame.decision)
+            record = jsonrpc.object_in(frame.decision)
+            key = (record.get("session"), record.get("exchange"))
+            resumed.decisions.pop(key, None)
+            resumed.decisions[key] = frame.decision
         if frame.direction is Direction.IN and not frame.note:
             _hear(resumed, frame)
         elif frame.note == CUT_OFF:
@@ -155,8 +158,11 @@ class Resumption:
 
     def settle(self) -> None:
         """Finish what the other process began."""
-        for record in self._resumed.decisions[-1:]:
+        decisions, key = self._resumed.decisions, self._journal.key
+        for record in [*decisions.values()][-1:]:
             self._journal.decisions.go_on(record)
+        pending = [key(one.number) for one in self._session.pending]
+        self._journal.recorded = {one: decisions[one] for one in pending if one in decisions}
         if self._resumed.last is not None:
             decided = all(self._handler.decide(one).due(0) for one in self._session.pending)
             self._handler.leave_probing(is_probe=self._resumed.only_probed, is_answered=decided)
@@ -205,7 +211,7 @@ class Resumption:
             state = ExchangeState.CANCELLED if exchange is None else exchange.state
             self._journal.close(number, state)
             return
-        action = permission_in(frame.decision)
+        action = permission_in(self._resumed.decisions.get(item.key, ""))
         answer = Answer(frame.text, frame.by, frame.at, frame.note == DELIBERATE, action=action)
         by_person, in_batch = item.reply is not None, exchange is not None and bool(exchange.batch)
         if not self._journal.facts.http.port:  # its client has read the transcript, too
@@ -229,7 +235,8 @@ class Resumption:
         if item.state is ExchangeState.PENDING:
             self._handler.wait_on(exchange, self._decision(exchange), self._came(exchange))
         elif item.answer is not None:
-            outcome = self._session.reply_with_line(exchange.number, item.answer.line)
+            line, deliberate = item.answer.line, item.answer.deliberate
+            outcome = self._session.reply_with_line(exchange.number, line, deliberate=deliberate)
             if isinstance(outcome, Sent):
                 self._handler.send(outcome, item.answer.by)
         else:

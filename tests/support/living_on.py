@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from humanmcp.common.book_file import BookFile
-from humanmcp.inbox.contract import HttpFacts, Key, Order, Reply, SessionFacts
+from humanmcp.inbox.contract import HttpFacts, Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import TransportNote
 from humanmcp.inbox.transcript_writer import TranscriptWriter
@@ -25,20 +25,33 @@ from humanmcp.server.http.connection import after
 from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.serve import ServerParts
 from humanmcp.server.waiting import ServeOptions
+from tests.support.inbox_folder import permission
 from tests.support.serve_http import INITIALIZED, call, initialize
 from tests.support.waiting import PATIENCE
 
 VERSION: Final = "2025-03-26"
 PING: Final = '{"jsonrpc":"2.0","id":4,"method":"ping"}'
 CANCEL: Final = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}'
+DECISIONS: Final = {
+    3: ("change", '{"behavior": "allow", "updatedInput": {"command": "sunny"}}'),
+    6: ("deny", '{"behavior": "deny", "message": "sunny"}'),
+}
+"""What a person decides about the permission prompts, by id: how the record calls it, the text."""
+
+
+def prompt(number: int) -> str:
+    """Return a permission prompt that comes as a call."""
+    return permission("Bash", command="ls").replace('"id": 3', f'"id": {number}')
+
+
 LINES: Final = (
     initialize(VERSION),
     INITIALIZED,
     call(2),
-    f"[{call(3)},{PING},{call(7)}]",
+    f"[{prompt(3)},{PING},{call(7)}]",
     call(5),
     CANCEL,
-    call(6),
+    prompt(6),
 )
 OUTGOING: Final = '{"jsonrpc":"2.0","id":"ours","method":"ping"}'
 ANSWERED: Final = frozenset({1, 2, 3, 4, 6, 7})
@@ -99,7 +112,7 @@ class _Living:
     def __init__(self, home: Path) -> None:
         parts = ServerParts(
             home,
-            BookFile(home / "book.toml"),
+            BookFile(home / "book.toml", approvals=True),
             ServeOptions(handshake=HandshakePolicy.BOOK),
         )
         inbox = FolderInbox(home)
@@ -139,7 +152,8 @@ class _Living:
             self.connection.say(following.encode())
         for item in waiting:
             if item.id != "5":
-                self.desk.send(Key(self.name, item.key.number), Reply("sunny", TextForm.TEXT))
+                _action, text = DECISIONS.get(int(item.id), ("answer", "sunny"))
+                self.desk.send(item.key, Reply(text, TextForm.TEXT, by="desk"))
         if call(2) in heard and not [*self.desk.folder(self.name).glob("outbox/*.json")]:
             self.desk.submit(self.name, Reply(OUTGOING, order=Order.SAY, by="desk", at=_stamp()))
         self.server.step(time.monotonic())
