@@ -122,7 +122,7 @@ def without_member(text: str, name: str) -> str:
 
 
 _NUMBER: Final = re.compile(r"(?!(?<=\b[csCS])2[csCS]\b)\d(?:[\d:.,TZ+/-]*\d)?|\b[0-9a-fA-F]{8,}\b")
-_VARIES: Final = re.compile(rf"{_NUMBER.pattern}|(?<= )[A-Z](?= )")
+_VARIES: Final = re.compile(rf"(?:{_NUMBER.pattern}|(?<= )[A-Z](?= ))+")
 """What differs in the words before two parts of one text; a letter says which part it is."""
 _TIMES: Final = re.compile(r"(?i)@?(?:time|time_?stamp|ts|at|date|date_?time|started_?date_?time)")
 _MOST_BESIDE: Final = 16
@@ -200,6 +200,7 @@ _PER_TRY: Final = 200
 _CUT: Final = 10
 """Where a window cuts a value, the error is in so many last characters, or in a string."""
 _LEAST: Final = 1 << 19
+_GREATEST: Final = 1 << 25
 _CLOSER: Final = re.compile(r"[}\]]")
 _DEEP: Final = 1000
 """Characters that are charged for a value that is nested too deep to read."""
@@ -218,10 +219,10 @@ _TORN: Final = re.compile(
     r"""(?:\[\s*+)?+\{[ \t]*+["']?(?:jsonrpc\b"""
     r"""|(?:id|method|result|error|params)"[^\n]{0,4000}?"jsonrpc")"""
 )
-_WORD_ENDS: Final = re.compile(r"\S\s+(?=\S)")
+_WORD_ENDS: Final = re.compile(r"(?<=\s)(?=\S)")
+_VARIED: Final = re.compile(r"[\d:.,+/A-Za-f-]{1,40}")
 _MOST_WORDS: Final = 8
 _EVENT: Final = "data:"
-_DATA: Final = re.compile(rf"{_EVENT} ?")
 _MOST_EVENT: Final = 1 << 20
 _Read: TypeAlias = "tuple[int, Iterable[FoundMessage]]"
 """Where something that was read ends, and its messages."""
@@ -231,12 +232,39 @@ class _Effort:
     """How many characters may still be read in vain, in a text and in all that is quoted in it."""
 
     def __init__(self, size: int) -> None:
-        self.left = _LEAST + 4 * size
+        self.left = min(_LEAST + 4 * size, _GREATEST)
 
     @property
     def is_spent(self) -> bool:
         """Return True if only what is certain is read from now on."""
         return self.left <= 0
+
+
+def _same_words(words: str, text: str, at: int) -> list[str]:
+    """Return what the words before a value and a line of the text begin with, [] for too little.
+
+    It is parted where a number, a time or a letter is: they differ.
+    """
+    parts = _WORD_ENDS.split(_VARIES.sub("\0", words))
+    for most in range(len(parts), max(0, len(parts) - _MOST_WORDS), -1):
+        same = "".join(parts[:most]).split("\0")
+        if _after(same, text, at) >= 0:
+            return same
+    return []
+
+
+def _after(words: list[str], text: str, at: int) -> int:
+    """Return where a line goes on behind the same words; -1 for other words."""
+    if not text.startswith(words[0], at):
+        return -1
+    at += len(words[0])
+    for part in words[1:]:
+        varied = _VARIED.match(text, at)
+        found = text.rfind(part, at + 1, varied.end() + len(part)) if varied else -1
+        if found < 0:
+            return -1
+        at = found + len(part)
+    return at
 
 
 class MessageFinder:
@@ -255,6 +283,8 @@ class MessageFinder:
         """Where the line begins that is searched."""
         self._after = 0
         """Where the last message ends."""
+        self._wrong_at = 0
+        """So far the last value was read, if it is none."""
 
     def __iter__(self) -> Iterator[FoundMessage]:
         text, at = self._text, 0
@@ -350,8 +380,9 @@ class MessageFinder:
                 return end, self._nested(_Quoted(start, end, plain, is_cut=is_cut), context)
         if _TORN.match(text, start):
             self._effort.left -= _PER_TRY
-            most = _MOST_EVENT if text.startswith(_EVENT, self._line) else 0
-            parts, end = self._same_lines(start, _DATA, most)
+            prefix = text[self._line : min(start, self._line + _WORDS)]
+            most = _MOST_EVENT if prefix.startswith(_EVENT) else 0
+            parts, end = self._same_lines(start, _VARIES.split(prefix), most)
             clues = self._context(start).clues
             return end, (FoundMessage(start, end, "\n".join(parts), clues, is_torn=True),)
         return None
@@ -461,12 +492,13 @@ class MessageFinder:
     ) -> tuple[Json, int] | None:
         """Return the JSON value at the start of a text and its length; None if there is none."""
         for size in sizes:
-            window = window_of(size)
+            window, self._wrong_at = window_of(size), 0
             try:
                 return _DECODER.raw_decode(window)
             except json.JSONDecodeError as error:
                 is_cut = error.msg.startswith("Unterminated") or error.pos > size - _CUT
-                self._effort.left -= (len(window) if is_cut else error.pos) + _PER_TRY
+                self._wrong_at = len(window) if is_cut else error.pos
+                self._effort.left -= self._wrong_at + _PER_TRY
                 if len(window) < size or not is_cut or self._effort.is_spent:
                     return None
             except RecursionError:
@@ -480,15 +512,11 @@ class MessageFinder:
         Where the words are an offset, the program has cut the value at a width.
         """
         prefix, first = self._text[self._line : start], self._text.find("\n", start)
-        if not prefix.strip() or len(prefix) > _WORDS or first < 0:
+        is_wrong = self._wrong_at < first - start - _CUT  # whatever the next lines say
+        if not prefix.strip() or len(prefix) > _WORDS or first < 0 or is_wrong:
             return None
-        ends = [len(prefix), *(word.end() for word in _WORD_ENDS.finditer(prefix))][-_MOST_WORDS:]
-        for end in sorted(ends, reverse=True):  # the first line may have more words
-            words = map(re.escape, _VARIES.split(prefix[:end]))
-            same = re.compile(r"[\d:.,+/A-Za-f-]{1,40}".join(words))
-            if same.match(self._text, first + 1):
-                break
-        else:
+        same = _same_words(prefix, self._text, first + 1)
+        if not same:
             return None
         two = self._text.find("\n", first + 1) % (len(self._text) + 1) - start
         sizes = two, *(size for size in _WINDOWS if size > two)
@@ -504,7 +532,7 @@ class MessageFinder:
         return None
 
     def _same_lines(
-        self, start: int, same: re.Pattern[str], most: int, between: int = 1
+        self, start: int, same: list[str], most: int, between: int = 1
     ) -> tuple[list[str], int]:
         """Return the rest of a line, and of those below that begin with the same words.
 
@@ -515,7 +543,7 @@ class MessageFinder:
             end = text.find("\n", at) % (len(text) + 1)
             parts.append(text[at:end].removesuffix("\r"))
             size += len(parts[-1]) + between
-            match = same.match(text, end + 1) if size < most else None
-            if match is None:
+            at = _after(same, text, end + 1) if size < most else -1
+            if at < 0:
                 return parts, end
-            at = match.end()
+            self._effort.left -= at - end

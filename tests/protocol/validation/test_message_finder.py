@@ -588,11 +588,23 @@ def test_the_work_grows_with_the_text(
 
 
 @pytest.mark.parametrize(
-    "name", ["prefixes", "texts in texts", "rows of digits", "backslashes", "values with an end"]
+    "name",
+    [
+        *("prefixes", "texts in texts", "rows of digits", "backslashes", "values with an end"),
+        "other words in each line",
+    ],
 )
 def test_a_start_in_vain_costs_a_few_steps(name: str) -> None:
     """So few that the longest file is read, too: in bytes, and not in tries times lines."""
-    piece = {**HOSTILE, "backslashes": TORN, "values with an end": "a {'jsonrpc'}\n"}[name]
+    others = {
+        "backslashes": TORN,
+        "values with an end": "a {'jsonrpc'}\n",
+        "other words in each line": "".join(
+            f'{" ".join(map(chr, range(at, at + 9)))} {{"jsonrpc":"2.0",\n'
+            for at in range(0x4E00, 0x5E00)
+        ),
+    }
+    piece = {**HOSTILE, **others}[name]
     text = piece * (600_000 // len(piece))
     steps = 0
 
