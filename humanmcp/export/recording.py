@@ -224,6 +224,8 @@ def with_notes(recording: Recording, notes: Mapping[int, str]) -> Recording:
 ASKING: Final = frozenset({LineKind.REQUEST, LineKind.NOTIFICATION})
 ANSWERING: Final = frozenset({LineKind.RESULT, LineKind.ERROR})
 PROMPTING: Final = frozenset({LineKind.PROMPT, LineKind.DECISION})
+FOREIGN_ASKS: Final = frozenset({LineKind.PROMPT, LineKind.STEP})
+FOREIGN_ANSWERS: Final = frozenset({LineKind.DECISION, LineKind.STEP_ANSWER})
 
 
 @dataclass(frozen=True, slots=True)

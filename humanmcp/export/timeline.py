@@ -11,8 +11,9 @@ import json
 from statistics import median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.answering.summary import LineKind
+from humanmcp.answering.summary import LineKind, row_title, summary_of_frame
 from humanmcp.common.timestamps import duration, seconds_of
+from humanmcp.export.recording import FOREIGN_ANSWERS, FOREIGN_ASKS
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import (
     CHANGED,
@@ -22,14 +23,14 @@ from humanmcp.protocol.conversation.transcript import (
     INSTEAD,
     LET_GO,
 )
-from humanmcp.protocol.json.tree import text_at
+from humanmcp.protocol.json.tree import follow, text_at
 from humanmcp.protocol.json.visible import one_line, visible
 from humanmcp.protocol.tables.methods import CANCELLED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from humanmcp.export.recording import Call, RecordedConversation
+    from humanmcp.export.recording import RecordedConversation, RecordedEntry
     from humanmcp.protocol.conversation.transcript import Frame
 
 MOST: Final = 1000
@@ -94,20 +95,36 @@ def bars(conversation: RecordedConversation) -> list[Bar]:
     found: list[Bar] = []
     asked_again: dict[int, int] = {}
     """Where the bar of an exchange is whose client was asked to repeat its request."""
-    for call in conversation.calls:
-        if not call.request.frame.at:
+    for asked, answer, known in _exchanges(conversation):
+        if not asked.frame.at:
             continue
-        bar = _bar(call, held, cancelled.get(call.asked.number), last)
-        number = call.request.frame.number
+        bar = _bar(asked, answer, held, cancelled.get(known), last)
+        number = asked.frame.number
         at = asked_again.pop(number, None)
         if at is None:
             at = len(found)
             found.append(bar)
         else:
             found[at] = found[at].joined(bar)
-        if number and call.answer is not None and call.answer.frame.note == _RETRY:
+        if number and answer is not None and answer.frame.note == _RETRY:
             asked_again[number] = at
     return found
+
+
+def _exchanges(
+    conversation: RecordedConversation,
+) -> Iterator[tuple[RecordedEntry, RecordedEntry | None, int]]:
+    """Yield each request, its response if it has one, and the number under which it is known.
+
+    What is no message of MCP belongs together by the number of its exchange.
+    """
+    for call in conversation.calls:
+        yield call.request, call.answer, call.asked.number
+    foreign = [one for one in conversation.entries if one.kind in FOREIGN_ASKS | FOREIGN_ANSWERS]
+    answers = {one.frame.number: one for one in foreign if one.kind in FOREIGN_ANSWERS}
+    for one in foreign:
+        if one.kind in FOREIGN_ASKS:
+            yield one, answers.get(one.frame.number), 0
 
 
 def _held(frames: Iterable[Frame]) -> dict[int, tuple[float, float]]:
@@ -123,37 +140,45 @@ def _held(frames: Iterable[Frame]) -> dict[int, tuple[float, float]]:
 
 
 def _bar(
-    call: Call, held: dict[int, tuple[float, float]], cancelled: float | None, last: float
+    request: RecordedEntry,
+    response: RecordedEntry | None,
+    held: dict[int, tuple[float, float]],
+    cancelled: float | None,
+    last: float,
 ) -> Bar:
-    asked, answer = call.request.frame, call.answer.frame if call.answer else None
+    asked, answer = request.frame, response.frame if response else None
     start = seconds_of(asked.at)
     end = seconds_of(answer.at) if answer else cancelled or last
     numbers = dict.fromkeys(one.number for one in (asked, answer) if one)
     spans = [held[one] for one in numbers if one in held]
     if answer is not None and answer.note == HELD and answer.number in held:
         end = held[answer.number][1]
-    if not spans and answer is not None and (answer.decision or answer.by in _PEOPLE):
+    is_by_person = answer is not None and (answer.decision or answer.by in _PEOPLE)
+    if not spans and answer is not None and (is_by_person or request.kind is LineKind.PROMPT):
         sent = _sent_at(answer)
         spans = [(start, sent if start <= sent <= end else end)]
     marks = [(cancelled, "cancelled")] if cancelled is not None else []
-    for entry in filter(None, (call.request, call.answer)):
+    for entry in filter(None, (request, response)):
         failed = entry.kind is LineKind.ERROR or entry.frame.note.startswith(DELIBERATE)
         if failed or any(one.blocks for one in entry.hints):
             marks.append((seconds_of(entry.frame.at), "mistake"))
-    if isinstance(call.result, dict) and call.result.get("isError") is True:
+    message = response.message if response else None
+    if message is not None and follow(message.body, "result", "isError") is True:
         marks.append((end, "mistake"))
     if answer is not None and answer.note == _RETRY:
         marks.append((end, "retry"))
+    said = summary_of_frame(asked)
+    name, gist = (request.name, request.gist) if said is None else (row_title(said), said.gist)
     return Bar(
         seq=asked.seq,
-        method=call.request.method,
-        name=call.request.name,
+        method=request.method,
+        name=name,
         start=start,
         end=max(start, end),
         answered=answer is not None,
         person=tuple(spans),
         marks=tuple(marks),
-        gist=one_line(call.request.gist, _LABEL) if call.request.gist != call.request.name else "",
+        gist=one_line(gist, _LABEL) if gist != name else "",
     )
 
 

@@ -147,6 +147,8 @@ def test_history_and_the_projector_show_what_was_decided(
             assert f" {say('desk', f'state.{standing}')} " in history
         action = item.answer.action if item.answer is not None else ""
         done = {one: say("wants", f"decided {one}") for one in ("allow", "deny", "keyboard")}
+        if item.answer is not None and item.answer.action:
+            assert told(item, standing, answered_by(item)) in present
     assert '"behavior' not in history
     if action in done and action != "allow":
         assert done["allow"] not in present

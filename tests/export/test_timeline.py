@@ -19,6 +19,7 @@ from humanmcp.protocol.conversation.transcript import (
     Direction,
     Frame,
 )
+from tests.protocol.conversation.test_prompts import CLAUDE
 from tests.support.recordings import answer, ask, call, frame, text
 
 IN, OUT, NOTE = Direction.IN, Direction.OUT, Direction.NOTE
@@ -77,6 +78,35 @@ def test_a_person_has_what_a_tap_holds() -> None:
     assert bars(calls(1, 1, HELD), *both) == [(8, True, [(1, 3), (6, 8)], [])]
     dropped = frame(4, NOTE, "", number=1, note=DROPPED)
     assert [one[:2] for one in bars(calls(1, 1, HELD), dropped)] == [(4, False)]
+
+
+def test_the_prompts_of_an_agent_and_other_steps_have_their_bars() -> None:
+    """By the number of the exchange: a person has a prompt until it is decided, or too late."""
+    about = "prompt claude-code PermissionRequest"
+    record = json.dumps({"sent_at": frame(4, IN, "").at, "action": "allow"})
+    found = timeline.bars(
+        build_conversation(
+            Recording(
+                "s",
+                (
+                    frame(1, IN, CLAUDE, number=1, note=about),
+                    frame(2, IN, {**CLAUDE, "agent_type": "Explore"}, number=2, note=about),
+                    frame(5, OUT, "", number=1, note=about, by="desk", decision=record),
+                    frame(6, IN, CLAUDE, number=3, note=about),
+                    frame(8, OUT, "", number=2, note=about),
+                ),
+            )
+        )
+    )
+    told = [(one.start - START, one.end - START, one.answered) for one in found]
+    assert [tuple(map(round, one)) for one in told] == [(1, 5, 1), (2, 8, 1), (6, 8, 0)]
+    assert [len(one.person) for one in found] == [1, 1, 0]
+    assert round(found[0].person[0][1] - START) == 4
+    command = CLAUDE["tool_input"]["command"]
+    assert [(one.name, one.gist) for one in found[:2]] == [
+        ("Run a command", command),
+        ("Explore: Run a command", command),
+    ]
 
 
 def test_mistakes_retries_and_cancellations_are_on_the_bar() -> None:

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import diagnostic_shapes
+from humanmcp.answering.summary import answered_by
 from humanmcp.common import apart
 from humanmcp.desk import nodes
 from humanmcp.desk.board import SessionView
@@ -23,7 +24,7 @@ from humanmcp.desk.history import rows, search
 from humanmcp.desk.history.folding import TextMark, folded_json
 from humanmcp.desk.history.problems import ProblemsInTime
 from humanmcp.desk.history.rows import Pair, copies, difference
-from humanmcp.desk.rendering import media_in
+from humanmcp.desk.rendering import media_in, told
 from humanmcp.desk.routing import FormValues
 from humanmcp.export import timeline
 from humanmcp.export.command import FORMATS, exported
@@ -287,7 +288,7 @@ def _half(
     is_short = len(frame.raw) < LONGEST
     curl = rows.curl(text, facts, url) if is_short and step.word and step.inwards else ""
     return {
-        "step": step,
+        "step": search.linked(desk.board, step),
         "laid_out": visible(cut)
         if step.kind in ("malformed", "err")
         else folded_json(cut, _marks(cut, wrong)),
@@ -438,7 +439,8 @@ def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
         read = nodes.tool_result(jsonrpc.member(text, "result") or "null")
     if read is None and step.kind in ("result", "error"):
         read = nodes.answer_card(step.method, text)
-    asks = step.kind == "request"
+    step = search.linked(desk.board, step)
+    item = desk.board.item(Key(name, step.number))
     waits = {row.key.number: row for row in desk.board.waiting(name)}.get(step.number)
     return {
         "step": step,
@@ -456,7 +458,8 @@ def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
             on_stage=True,
             held=desk.board.held(name),
         ),
-        "pending": asks and waits is not None,
+        "told": told(item, step.now, answered_by(item)) if item and step.now else "",
+        "pending": step.kind in rows.ASKS and waits is not None,
         "arrived": waits.arrived if waits is not None else 0.0,
     }
 

@@ -19,6 +19,7 @@ from humanmcp.answering.summary import (
     author_of,
     line_kind,
     message_in,
+    row_title,
     summary_of,
     summary_of_frame,
 )
@@ -46,6 +47,7 @@ from humanmcp.protocol.tables.methods import PROGRESS
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from humanmcp.answering.standing import Standing
     from humanmcp.answering.summary import Badge
     from humanmcp.inbox.contract import SessionFacts
     from humanmcp.protocol.conversation.transcript import Frame
@@ -100,6 +102,16 @@ class Step:
     """What it asks a person for, as in `Summary`."""
     in_inbox: bool = False
     """Its exchange was in the inbox, and has a page."""
+    now: Standing | None = None
+    """Of a decision, what is so by now; None where that is not known."""
+
+    @property
+    def title(self) -> str:
+        """What it asks for; of a decision, what is so by now if that is more than it says."""
+        if self.now is None:
+            return row_title(self)
+        sent, now = (say("desk", f"state.{one}") for one in (answered_state(self), self.now))
+        return row_title(self) if now == sent else f"{now[:1].upper()}{now[1:]}"
 
     @property
     def address(self) -> str:
@@ -480,7 +492,7 @@ def _arrow(step: Step, left: int, right: int, *, is_held: bool) -> dict[str, Any
     tail, head = (left, right) if step.inwards else (right, left)
     words = step.name or step.word or step.gist
     if step.kind == "decision":
-        words = " · ".join(filter(None, (say("wants", step.wants), step.gist)))
+        words = " · ".join(filter(None, (step.title, step.gist)))
     if step.times > 1:
         words = step.word.rpartition("/")[2]
     label = words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"

@@ -598,9 +598,12 @@ def previous(board: Board, session: str, frame: Frame) -> Frame | None:
 
 
 def linked(board: Board, step: Step) -> Step:
-    """Return a row with a link if its exchange is in the inbox."""
+    """Return a row with what the inbox knows of its exchange: its page, the end of a decision."""
     key = Key(step.session, step.number)
-    return replace(step, in_inbox=board.waits(key) or board.item(key) is not None)
+    item = None if board.waits(key) else board.item(key)
+    if item is not None and step.kind != "note" and step.wants.startswith("decided "):
+        step = replace(step, now=standing_of(item, board.session(step.session).facts.life))
+    return replace(step, in_inbox=board.waits(key) or item is not None)
 
 
 def _completed(board: Board, halves: OtherHalves, pair: Pair) -> Pair:
