@@ -12,9 +12,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.inbox.contract import Life, Purpose
+from humanmcp.locales import say
 from humanmcp.protocol.conversation.prompts import read_prompt
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import DROPPED
+from humanmcp.protocol.json.visible import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,6 +171,21 @@ def _answered(item: Item) -> Standing:
     if not answer.action:
         return Standing.ANSWERED
     return Standing.DENIED if answer.action == "deny" else Standing.ALLOW_UNTOLD
+
+
+def told_of(item: Item, standing: Standing, by: str) -> str:
+    """Say what is so of an exchange; `by` is who answered (`answered_by`)."""
+    answer, action = item.answer, "" if item.answer is None else item.answer.action
+    is_prompt = standing is Standing.UNCONFIRMED and item.purpose is Purpose.PROMPT
+    because = standing is Standing.CANCELLED and item.reason
+    return say(
+        "standing",
+        f"{standing} because" if because else f"{standing} prompt" if is_prompt else standing,
+        what=say("wants", f"decided {action}") if action else "",
+        by=by,
+        at="" if answer is None else answer.fetched,
+        reason=one_line(item.reason, 200),
+    )
 
 
 PERMITS: Final = frozenset({"allow", "change", "answer"})

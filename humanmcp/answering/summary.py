@@ -447,21 +447,6 @@ def answered_by(item: Item, here: str = "") -> str:
     return one_line(reply.author, 90) or who(by or reply.by)
 
 
-def told_of(item: Item, standing: Standing, by: str) -> str:
-    """Say what is so of an exchange; `by` is who answered (`answered_by`)."""
-    answer, action = item.answer, "" if item.answer is None else item.answer.action
-    is_prompt = standing is Standing.UNCONFIRMED and item.purpose is Purpose.PROMPT
-    because = standing is Standing.CANCELLED and item.reason
-    return say(
-        "standing",
-        f"{standing} because" if because else f"{standing} prompt" if is_prompt else standing,
-        what=say("wants", f"decided {action}") if action else "",
-        by=by,
-        at="" if answer is None else answer.fetched,
-        reason=one_line(item.reason, 200),
-    )
-
-
 def reason_of(item: Item) -> str:
     """Return the words for the model with which a prompt was denied, "" for any other exchange."""
     if item.answer is None or item.answer.action != "deny":

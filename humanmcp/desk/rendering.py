@@ -19,8 +19,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from markupsafe import Markup, escape
 
 from humanmcp import extensions
-from humanmcp.answering import summary
 from humanmcp.answering.schema import TypedDict
+from humanmcp.answering.standing import told_of
 from humanmcp.answering.summary import INLINE, reason_of, row_title
 from humanmcp.common.timestamps import clock, duration, seconds_of
 from humanmcp.common.web_folder import web_folder
@@ -276,7 +276,7 @@ def told(item: Item, standing: Standing, by: str) -> str:
     """Say on a banner what is so of an exchange; of a decision, what each front end says."""
     answer = item.answer
     if standing.is_over and (item.purpose is Purpose.PROMPT or (answer and answer.action)):
-        words = summary.told_of(item, standing, by)
+        words = told_of(item, standing, by)
         return say("desk", "banner.told", words=f"{words[:1].upper()}{words[1:]}")
     parked = item.waiting.parked.way or "task"
     return say(

@@ -20,7 +20,7 @@ from collections import OrderedDict, deque
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
-from humanmcp.inbox.contract import Draft, InboxError, Item, Order, Reply
+from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Order, Reply
 from humanmcp.protocol.answer_book.decision import BY_PERSON
 from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.exchanges import REMEMBERED
@@ -127,8 +127,8 @@ class ExchangeHandler:
         """Start before the first line. `end` ends the session with a status."""
         self.timers: dict[int, PendingTimers] = {}
         """Of each exchange that waits in the inbox."""
-        self._by: OrderedDict[int, str] = OrderedDict()
-        """Who answered the last exchanges, by number."""
+        self._answers: OrderedDict[int, Answer] = OrderedDict()
+        """How the last exchanges were answered, by number, without the line."""
         self.session = session
         self.journal = journal
         self.book_file = book_file
@@ -390,17 +390,16 @@ class ExchangeHandler:
         """Write an answer that passed: into the transcript, onto the wire, out of the inbox."""
         exchange, by_person = sent.exchange, not isinstance(author, str)
         parked = exchange.stage is Stage.PARKED
-        by = author if isinstance(author, str) else author.by
         timers = self.timers.pop(exchange.number, None)
         for one in self.capabilities:
             one.ending(exchange)
-        self._by[exchange.number] = by
-        if len(self._by) > REMEMBERED:
-            self._by.popitem(last=False)
         note = PARKED if parked else DELIBERATE if sent.deliberate else ""
         key = self.journal.key(exchange.number)
         negotiated = self.session.negotiated
         answer = self.journal.write_answer(key, sent, author, negotiated, line, note=note)
+        self._answers[exchange.number] = answer._replace(line="")
+        if len(self._answers) > REMEMBERED:
+            self._answers.popitem(last=False)
         for one in self.capabilities:
             one.over(exchange, None if parked else timers, "")
         if timers is not None and not parked:
@@ -617,8 +616,8 @@ class ExchangeHandler:
         if reason != QUIET or not timers.parked.ticket:  # else its client may come back to it
             self.journal.close(exchange.number, exchange.state, reason=reason)
 
-    def answered_by(self, number: int) -> str:
-        return self._by.get(number, "")
+    def answer_to(self, number: int) -> Answer:
+        return self._answers.get(number) or Answer("", "", "")
 
     def _turn_away(self, exchange: Exchange, reason: str, error: InboxError | None = None) -> None:
         if error is not None:

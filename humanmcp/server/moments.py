@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from humanmcp.common.book_file import BookFile
     from humanmcp.common.settings import Setting
     from humanmcp.inbox.attendant import PollSchedule
-    from humanmcp.inbox.contract import Item, Key, Reply
+    from humanmcp.inbox.contract import Answer, Item, Key, Reply
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.conversation.outcomes import Event, Outcome, Sent
     from humanmcp.protocol.diagnostics.model import Verdict
@@ -79,8 +79,8 @@ class Way(Protocol):
     def timers(self) -> Mapping[int, PendingTimers]:
         """Those of each exchange that waits in the inbox."""
 
-    def answered_by(self, number: int) -> str:
-        """Return who answered one of the last exchanges; "" for none of them."""
+    def answer_to(self, number: int) -> Answer:
+        """Return who answered one of the last exchanges, and how; an empty answer for no such."""
 
     def answer(self, number: int, reply: Reply, parked: ParkedRequest | None = None) -> Outcome:
         """Judge what a person answers, at whatever desk, and send it with its decision record.

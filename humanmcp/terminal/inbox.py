@@ -18,7 +18,7 @@ from humanmcp.answering.approvals import SECTION as APPROVAL
 from humanmcp.answering.guests import note_told, twins_of
 from humanmcp.answering.open_exchange import OpenExchange, read_line
 from humanmcp.answering.schema import INTERFACE, InboxShape, ListedShape, listed_shape
-from humanmcp.answering.standing import Standing, Urgency, prospects
+from humanmcp.answering.standing import Standing, Urgency, prospects, told_of
 from humanmcp.answering.summary import (
     answered_at_once,
     answered_by,
@@ -28,7 +28,6 @@ from humanmcp.answering.summary import (
     row_title,
     sessions_named,
     summary_of_item,
-    told_of,
 )
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import (

@@ -4,8 +4,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.answering.standing import Prospect, Standing, Urgency, prospects, standing_of
-from humanmcp.answering.summary import told_of
+from humanmcp.answering.standing import Prospect, Standing, Urgency, prospects, standing_of, told_of
 from humanmcp.desk.rendering import told
 from humanmcp.inbox.contract import Draft, Item, Life, Reply, Waiting
 from humanmcp.locales import LANGUAGES, find_sentence, speaking

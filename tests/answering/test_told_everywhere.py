@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from humanmcp.answering.standing import Standing, standing_of
-from humanmcp.answering.summary import answered_by, told_of
+from humanmcp.answering.standing import Standing, standing_of, told_of
+from humanmcp.answering.summary import answered_by
 from humanmcp.desk.rendering import told
 from humanmcp.inbox.contract import Item, Key, Purpose
 from humanmcp.inbox.folder import FolderInbox

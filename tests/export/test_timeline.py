@@ -102,10 +102,10 @@ def test_the_prompts_of_an_agent_and_other_steps_have_their_bars() -> None:
     assert [tuple(map(round, one)) for one in told] == [(1, 5, 1), (2, 8, 1), (6, 8, 0)]
     assert [len(one.person) for one in found] == [1, 1, 0]
     assert round(found[0].person[0][1] - START) == 4
-    command = CLAUDE["tool_input"]["command"]
+    given: Any = CLAUDE["tool_input"]
     assert [(one.name, one.gist) for one in found[:2]] == [
-        ("Run a command", command),
-        ("Explore: Run a command", command),
+        ("Run a command", given["command"]),
+        ("Explore: Run a command", given["command"]),
     ]
 
 

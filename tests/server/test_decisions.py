@@ -10,8 +10,8 @@ import pytest
 
 from humanmcp.answering import approvals, service
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
-from humanmcp.answering.standing import standing_of
-from humanmcp.answering.summary import reason_of, told_of
+from humanmcp.answering.standing import standing_of, told_of
+from humanmcp.answering.summary import reason_of
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Item, Life, Order, Reply
 from humanmcp.inbox.folder import FolderInbox

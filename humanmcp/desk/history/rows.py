@@ -108,10 +108,11 @@ class Step:
     @property
     def title(self) -> str:
         """What it asks for; of a decision, what is so by now if that is more than it says."""
+        title = row_title(Summary(self.name, self.gist, self.wants, self.tool, self.agent))
         if self.now is None:
-            return row_title(self)
+            return title
         sent, now = (say("desk", f"state.{one}") for one in (answered_state(self), self.now))
-        return row_title(self) if now == sent else f"{now[:1].upper()}{now[1:]}"
+        return title if now == sent else f"{now[:1].upper()}{now[1:]}"
 
     @property
     def address(self) -> str:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.answering.standing import prospects, standing_of
-from humanmcp.inbox.contract import Answer, InboxError, Item, Life, Reply
+from humanmcp.answering.standing import prospects, standing_of, told_of
+from humanmcp.inbox.contract import InboxError, Item, Life, Reply
 from humanmcp.locales import say, spoken_language, titled, who
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.protocol.conversation.approvals import approval_of
@@ -105,7 +105,7 @@ class StatusTxt:
         for number in [one for one in self._warned if one not in self._way.timers]:
             self._warned.discard(number)
             exchange = self._session.exchanges.get(number)
-            if exchange is not None and self._way.answered_by(number).startswith("book"):
+            if exchange is not None and self._way.answer_to(number).by.startswith("book"):
                 self._say_aside(exchange, now)
 
     def _say_aside(self, exchange: Exchange, now: float) -> None:
@@ -253,7 +253,7 @@ class StatusTxt:
         is_awaited = timers or (item.reply and not self._journal.connection.closed)
         standing = standing_of(item, Life.OPEN if is_awaited else Life.CLOSED)
         by = "" if item.answer is None else item.answer.by
-        found = [say("standing", standing, by=self._who(by))]
+        found = [told_of(item, standing, self._who(by))]
         if timers is not None:
             for code, at in prospects(item, now - timers.arrived):
                 left = 0.0 if at is None else timers.arrived + at - now
@@ -271,7 +271,7 @@ class StatusTxt:
             return item._replace(state=ExchangeState.PENDING, reply=Reply(""))
         if (timers := self._way.timers.get(exchange.number)) is not None:
             return item._replace(waiting=timers.waiting())
-        return item._replace(answer=Answer("", self._way.answered_by(exchange.number), ""))
+        return item._replace(answer=self._way.answer_to(exchange.number))
 
     def _who(self, by: str) -> str:
         if by == BY_US:

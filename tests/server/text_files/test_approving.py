@@ -42,6 +42,11 @@ def _ask(host: Serving, tmp_path: Path, line: str, words: str) -> list[str]:
     return [*until(shown, "the command in status.txt"), "--home", str(tmp_path / "home")]
 
 
+def _tells(tmp_path: Path, words: str) -> None:
+    """Wait until `status.txt` has these words."""
+    until(lambda: words in _text(tmp_path / "mcp" / "status.txt"), words)
+
+
 def test_a_command_of_status_txt_allows_what_it_shows(host: Serving, tmp_path: Path) -> None:
     """The digest binds the command to what was shown; with another one it decides nothing."""
     command = _ask(host, tmp_path, permission("Bash", command="rm \u202ex"), "--allow")
@@ -52,6 +57,7 @@ def test_a_command_of_status_txt_allows_what_it_shows(host: Serving, tmp_path: P
     assert main([*command[:at], "0" * len(command[at]), *command[at + 1 :]]) == 1
     assert main(command) == 0
     assert decided(host) == {"behavior": "allow", "updatedInput": {"command": "rm \u202ex"}}
+    _tells(tmp_path, "Allow sent by you, in the terminal; this agent does not tell")
 
 
 def test_a_long_input_can_only_be_denied_by_what_status_txt_shows(
@@ -63,6 +69,7 @@ def test_a_long_input_can_only_be_denied_by_what_status_txt_shows(
     assert "--allow" not in _text(tmp_path / "mcp" / "status.txt")
     assert main([*command[: command.index("--deny") + 1], "not that", *command[-2:]]) == 0
     assert decided(host) == {"behavior": "deny", "message": "not that"}
+    _tells(tmp_path, "(id 3): denied by you, in the terminal")
 
 
 def test_the_server_itself_refuses_a_decision_about_other_arguments(
