@@ -193,13 +193,14 @@ def read_capture(text: str) -> tuple[CapturedLine, ...]:
 def _transcript(lines: Iterable[str]) -> Iterator[CapturedLine]:
     """Read our own transcript, of which a crash may have torn a line."""
     for number, line in enumerate(lines, 1):
+        with suppress(ValueError, RecursionError):
+            frame = from_json(line)
+            yield CapturedLine(number, frame.direction, frame.text, frame.at, frame)
+            continue
         value = _decoded(line)
         if _is_frame(value):
-            with suppress(ValueError):
-                frame = from_json(line)
-                yield CapturedLine(number, frame.direction, frame.text, frame.at, frame)
-                continue
-            way = {"in": Direction.IN, "out": Direction.OUT}.get(value["way"], Direction.NOTE)
+            ways = (Direction.IN, Direction.OUT)
+            way = next((one for one in ways if one == value["way"]), Direction.NOTE)
             yield CapturedLine(number, way, parts_of(line)["raw"])
         elif line.strip():
             yield CapturedLine(number, Direction.NOTE, line)
@@ -225,13 +226,11 @@ def read_recording(
     """
     lines = iter(lines)
     first = next(filter(str.strip, lines), "").removeprefix("\ufeff")
-    if not is_transcript(first):
-        text = "\n".join(chain((first,), lines))
-        yield from _frames(read_capture(text), time, placed=placed)
-        return
-    for line in chain((first,), lines):
-        with suppress(ValueError, RecursionError):
-            yield from_json(line)
+    lines = chain((first,), lines)
+    if is_transcript(first):
+        yield from (one.frame for one in _transcript(lines) if one.frame is not None)
+    else:
+        yield from _frames(read_capture("\n".join(lines)), time, placed=placed)
 
 
 def _frames(

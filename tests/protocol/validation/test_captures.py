@@ -331,6 +331,32 @@ def test_a_transcript_is_read_line_by_line() -> None:
     assert next(read_recording(itertools.repeat(to_json(frame)), str)) == frame
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        '{"seq":2,"at":"t","way":"in","ra',
+        '{"seq":2,"at":"t","way":[],"raw":"{}"}',
+        '{"seq":2,"at":"t","way":{},"raw":"{}"}',
+        '{"seq":2,"at":"t","way":"up","raw":"{}"}',
+        '{"seq":[],"at":"t","way":"in","raw":"{}"}',
+        '{"seq":2,"at":"t","way":"out","raw":7}',
+        '{"seq":2,"way":"in","raw":"{}"}',
+        '{"seq":2,"at":"t","way":"in","raw":"{}","base64":"/"}',
+        "[" * 100_000,
+        "hello",
+    ],
+)
+def test_a_line_that_is_no_frame_is_none_for_every_reader(line: str) -> None:
+    """Also as the first line: whoever reads a file knows the same frames of it."""
+    frames = [Frame(one, "t", IN, b"{}") for one in (1, 3)]
+    before, after = map(to_json, frames)
+    for lines, whole in (([before, line, after], frames), ([line, after], frames[1:])):
+        told = [one.frame for one in read_capture("\n".join(lines)) if one.frame]
+        assert told in (whole, [])
+        assert [one for one in read_recording(lines, str) if one.at == "t"] == told
+
+
 @pytest.mark.parametrize("text", ["[\n", '{"a":\n', "{\n", "> {\n", '{"jsonrpc":"x\n'])
 def test_a_file_in_which_values_begin_and_never_end_is_read_all_the_same(text: str) -> None:
     """To try each of them to the end of the file would take minutes."""
