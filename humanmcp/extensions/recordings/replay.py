@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.answer_book.recorded import BY_NOTHING, Recorded, comparison_key
@@ -108,6 +108,17 @@ _SHOWN: Final = 120
 """The maximum length of a request in the list of unrecorded ones, in characters."""
 
 
+class Replayed(NamedTuple):
+    """The frame number of the recorded answer that a decision gives, right or wrong."""
+
+    seq: int
+
+
+def replayed(decision: Decision) -> int | None:
+    """Return the frame number of the recorded answer; None if the answer is not recorded."""
+    return decision.own.seq if isinstance(decision.own, Replayed) else None
+
+
 @dataclass(frozen=True, slots=True)
 class FoundAnswer:
     """A recorded answer to a request. `hint` says how it was found, "" for an exact match."""
@@ -127,7 +138,7 @@ class FoundAnswer:
             by = f"{self.by} ({fault})"
             return Decision(after, recorded.text, recorded.form, by, fault=fault)
         text = recorded.text or ""
-        return Decision(after, text, recorded.form, self.by, replayed=recorded.seq)
+        return Decision(after, text, recorded.form, self.by, own=Replayed(recorded.seq))
 
 
 _HANDSHAKE_ONLY: Final = Recorded(
@@ -239,7 +250,7 @@ class Replay:
         why = self._left.get(exchange.number)
         if self.otherwise.forwards and why is None:
             is_ours = decision.entry is not None or exchange.method == "ping"
-            return decision if is_ours else Decision(forward=True)
+            return decision if is_ours else Decision(own=Otherwise.FORWARD)
         is_ours = self.otherwise is not Otherwise.FORWARD_OR_ERROR and decision.due(0)
         if not self.refuses or is_ours:
             return decision

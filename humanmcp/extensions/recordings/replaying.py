@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from humanmcp.extensions.recordings.forwarding import Forwarding
-from humanmcp.extensions.recordings.replay import renewed
+from humanmcp.extensions.recordings.replay import Otherwise, renewed, replayed
 from humanmcp.protocol.answer_book.decision import BY_PERSON
 from humanmcp.protocol.conversation.outcomes import Sent
 from humanmcp.protocol.conversation.stages import ExchangeState
@@ -85,20 +85,21 @@ class ReplayedAnswers(Capability):
         """Send what precedes the answer, or forward the request to the real server."""
         if self._forwarding is not None:
             self._forwarding.arrived(exchange)
-            if decision.forward:
+            if decision.own is Otherwise.FORWARD:
                 self._forwarding.ask(exchange)
                 return None
-        if not self._play(exchange, decision.replayed):
+        if not self._play(exchange, replayed(decision)):
             return BY_PERSON  # the answer comes when the client has answered what it was asked
-        if decision.replayed is None and not decision.fault:
+        if replayed(decision) is None and not decision.fault:
             self._replay.miss(exchange)
         return decision
 
     def act(self, exchange: Exchange, decision: Decision, waited: float) -> Acted | None:  # noqa: ARG002 - a recorded answer waits for nothing
         """Give a recorded answer as it was recorded, also where the check has something to say."""
-        if decision.replayed is None:
+        seq = replayed(decision)
+        if seq is None:
             return None
-        line = self._line(exchange, decision.replayed)
+        line = self._line(exchange, seq)
         if line is None:
             outcome = self._session.reply(
                 exchange.number, decision.text, decision.form, anyway=True
@@ -108,12 +109,13 @@ class ReplayedAnswers(Capability):
             outcome = self._session.reply_with_line(exchange.number, text)
         if not isinstance(outcome, Sent):
             return LEFT_TO_A_PERSON
-        self._replay.given(decision.replayed)
+        self._replay.given(seq)
         return Acted(decision, outcome, line)
 
     def acted(self, exchange: Exchange, decision: Decision) -> None:
         """Send the lines that followed a recorded answer."""
-        one = None if decision.replayed is None else self._replay.around(decision.replayed)
+        seq = replayed(decision)
+        one = None if seq is None else self._replay.around(seq)
         for said in one.after if one is not None else ():
             self._say(said, {} if one is None else {"id": (one.id, exchange.id.token)})
 

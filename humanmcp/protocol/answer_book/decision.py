@@ -20,9 +20,8 @@ class Decision(NamedTuple):
 
     `after` is in seconds, None if only a person answers. `by` is the author in the transcript.
     `entry` is the index of the book's entry, None for the book's own answers. `stoppable`: a person
-    who opens the exchange stops it; so it is for a safety net, not for an entry. `replayed` is the
-    frame number of the recorded answer, right or wrong; None if it is not recorded. `forward`: the
-    real server gets the request.
+    who opens the exchange stops it; so it is for a safety net, not for an entry. `own` is what the
+    capability that decided wants to know when it acts; no other reads it.
 
     Before the answer, `notices` are sent, then each round of `ask`, with its questions by name,
     then the definition changes. `fault` is the fault in the answer. `counts`: the answer counts for
@@ -36,8 +35,7 @@ class Decision(NamedTuple):
     by: str = ""
     entry: int | None = None
     stoppable: bool = False
-    replayed: int | None = None
-    forward: bool = False
+    own: object = None
     notices: tuple[Notice, ...] = ()
     ask: tuple[Mapping[str, Question], ...] = ()
     change: DefinitionChange | None = None

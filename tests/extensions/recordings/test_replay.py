@@ -9,6 +9,7 @@ from humanmcp.extensions.recordings.replay import (
     Match,
     Otherwise,
     Replay,
+    Replayed,
     UnrecordedRequest,
     renewed,
 )
@@ -185,7 +186,7 @@ def test_what_is_not_recorded_is_asked_of_the_real_server_but_what_is_ours() -> 
     replay = Replay(recorded(WEATHER), otherwise=Otherwise.FORWARD)
     asked = exchange(call(9, city="Kyoto"))
     by_book, by_entry = Decision(0.0, by="book"), Decision(0.0, by="book: rule 1", entry=0)
-    assert replay.instead(asked, by_book).forward
+    assert replay.instead(asked, by_book).own is Otherwise.FORWARD
     assert replay.instead(asked, by_entry) == by_entry
     assert replay.instead(exchange('{"jsonrpc":"2.0","id":1,"method":"ping"}'), by_book) == by_book
     replay.leave(asked, "it ended")
@@ -278,12 +279,12 @@ def test_an_answer_of_a_recording_is_given_as_it_was() -> None:
     found = Replay(recorded(WEATHER)).find(exchange(call(9, city="Osaka")))
     assert found is not None
     text = '{"content":[],"said":"rain","n":1.0}'
-    assert found.decision() == Decision(0.0, text, TextForm.RESULT, "replay: 4", replayed=4)
+    assert found.decision() == Decision(0.0, text, TextForm.RESULT, "replay: 4", own=Replayed(4))
     discover = exchange('{"jsonrpc":"2.0","id":0,"method":"server/discover"}', "2026-07-28")
     made = Replay(recorded(WEATHER)).find(discover)
     assert made is not None
     error = '{"code":-32601,"message":"Method not found"}'
-    assert made.decision() == Decision(0.0, error, TextForm.ERROR, "replay: 0", replayed=0)
+    assert made.decision() == Decision(0.0, error, TextForm.ERROR, "replay: 0", own=Replayed(0))
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,7 @@ def test_what_is_not_recorded_has_a_decision_of_its_own() -> None:
     """Of the real server, or an error by nobody."""
     asked = exchange('{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
     forward = Replay((), otherwise=Otherwise.FORWARD).instead(asked, Decision(0.0, by="book"))
-    assert forward == Decision(forward=True)
+    assert forward == Decision(own=Otherwise.FORWARD)
     refused = Replay((), otherwise=Otherwise.ERROR).instead(asked, Decision())
     error = {"code": -32602, "message": "no answer was recorded for tools/list"}
     text = json.dumps(error)
