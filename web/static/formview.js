@@ -98,9 +98,11 @@ export class FormView {
 
   /** @param {HTMLElement} place @param {Path} path */
   showRows(place, path) {
-    for (const row of all(":scope > [data-name]", place)) {
-      const field = first("[data-kind]", row);
-      if (field) this.show(field, [...path, row.dataset.name ?? ""]);
+    for (const row of all(":scope > [data-name], :scope > details > [data-name]", place)) {
+      const [field, at] = [first("[data-kind]", row), [...path, row.dataset.name ?? ""]];
+      if (field) this.show(field, at);
+      const fold = row.parentElement;
+      if (fold instanceof HTMLDetailsElement && this.rawAt(at) !== null) fold.open = true;
     }
   }
 

@@ -90,16 +90,31 @@ _SHOWN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """The members that people write, by object of the specification; others are JSON."""
 
+_RARE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "Tool": ("_meta",),
+        "Resource": ("_meta",),
+        "TextResourceContents": ("_meta",),
+        "CallToolResult": ("structuredContent",),
+    }
+)
+"""The members that few people write, as JSON; folded until the answer has one."""
+
 _LONG: Final = frozenset({"description", "instructions", "text"})
 """The members that may have many lines."""
 
 
 def _members(shape: str, version: str) -> tuple[FormField, ...]:
     """Return the fields of an object of the specification; its `type` is defined by an arm."""
-    members = {name: SHAPES[shape].members[name] for name in _SHOWN[shape] if name != "type"}
+    rare = _RARE.get(shape, ())
+    names = [name for name in (*_SHOWN[shape], *rare) if name != "type"]
+    members = {name: SHAPES[shape].members[name] for name in names}
     fields = []
     for name, one in members.items():
         if one.exists(version):
+            if name in rare:
+                fields.append(FormField("json", name, name, rare=True))
+                continue
             field = _field(name, one.kind(version), version, example(one, version))
             fields.append(replace(field, needed=version in one.required))
     return tuple(fields)
@@ -230,6 +245,7 @@ class FormField:
     `kind`: group, list, choice, number, text, long, json, switch, media or arms. `label` is the
     title of its schema, or its name. `value` is that of a new item, or of what is turned on. A
     choice is its JSON and its title. `arms` are the forms of an object, named by its member `type`.
+    What is `rare` is folded.
     """
 
     kind: str
@@ -242,6 +258,7 @@ class FormField:
     value: Any = None
     choices: tuple[tuple[str, str], ...] = ()
     arms: tuple[FormField, ...] = ()
+    rare: bool = False
 
     @property
     def blank(self) -> str:
