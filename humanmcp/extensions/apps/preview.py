@@ -13,15 +13,15 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.reactions import WATCHED
-from humanmcp.answering.summary import message_in
+from humanmcp.answering.summary import calls
 from humanmcp.desk.context import device_of, script_json
 from humanmcp.desk.rendering import render
 from humanmcp.extensions.apps.report import LINK
 from humanmcp.locales import say, sentences_of, spoken_language
 from humanmcp.protocol.conversation.stages import ExchangeState
-from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.jsonrpc import Kind, Message
-from humanmcp.protocol.json.tree import follow, object_at, text_at
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.tree import object_at, text_at
+from humanmcp.protocol.json.undecoded import is_large
 from humanmcp.protocol.tables.methods import APP_SCHEME
 from humanmcp.protocol.validation.rules.apps import page_of
 from humanmcp.protocol.validation.starting_draft import first_value
@@ -87,19 +87,7 @@ def _asked(opened: OpenExchange) -> dict[str, Any]:
 
 def last_call(frames: Iterable[Frame], tool: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Return the arguments and the result of the last call of a tool; None before its result."""
-    arguments: dict[str, Any] = {}
-    result, open_call = None, None
-    for frame in frames:
-        message = message_in(frame)
-        if not isinstance(message, Message) or message.id is None:
-            continue
-        if message.kind is Kind.REQUEST and message.method == "tools/call":
-            if message.params.get("name") == tool:
-                arguments, result = object_at(message.params, "arguments"), None
-                open_call = (frame.direction, message.id.key)
-        elif message.kind is Kind.RESULT and open_call is not None:
-            back = Direction.OUT if open_call[0] is Direction.IN else Direction.IN
-            if (frame.direction, message.id.key) == (back, open_call[1]):
-                found = follow(message.body, "result")
-                result, open_call = (found if isinstance(found, dict) else None), None
-    return arguments, result
+    for one in reversed(calls(frame for frame in frames if not is_large(frame.text))):
+        if (one.method, one.name) == ("tools/call", tool):
+            return one.arguments, one.result if isinstance(one.result, dict) else None
+    return {}, None

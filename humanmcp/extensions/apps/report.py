@@ -15,12 +15,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.answering.summary import message_in
-from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.answering.summary import calls
+from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.json.tree import array_at, follow, object_at, objects_at, text_at
+from humanmcp.protocol.json.undecoded import is_large
 from humanmcp.protocol.json.visible import one_line
-from humanmcp.protocol.tables.methods import APPS, declares
+from humanmcp.protocol.tables.methods import APPS
 from humanmcp.protocol.tables.versions import META_CAPABILITIES
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ _HEIGHT: Final = 333
 """Pixels that the page asks for."""
 _NEAR: Final = 4
 """Pixels by which a border may change that."""
+_LARGEST: Final = 1e9
+"""Milliseconds or pixels."""
 _SHOWN: Final = 300
 _MOST: Final = 100
 """The most messages of a report that are judged; the page of the probe stops earlier."""
@@ -109,42 +111,26 @@ class Seen:
 
 def seen_in(frames: Iterable[Frame]) -> Seen:
     """Collect what was seen from the frames of a session."""
-    seen, open_calls = Seen(), set()
-    for frame in frames:
-        message = message_in(frame)
-        if not isinstance(message, Message):
-            continue
-        if frame.direction is Direction.OUT and message.kind is Kind.RESULT and message.id:
-            if message.id.key in open_calls:
-                open_calls.discard(message.id.key)
-                seen.results.append(object_at(message.body, "result"))
-        elif frame.direction is Direction.IN and message.kind is Kind.REQUEST:
-            _take_in(seen, message)
-            if message.method == "tools/call" and message.params.get("name") == "probe":
-                open_calls.add(message.id.key if message.id else ("", 0))
+    seen = Seen()
+    for one in calls(frame for frame in frames if not is_large(frame.text)):
+        request = read(one.line.encode())
+        meta = request.meta if isinstance(request, Message) else {}
+        if one.method == "initialize" or META_CAPABILITIES in meta:
+            declared = meta.get(META_CAPABILITIES, one.arguments.get("capabilities"))
+            seen.is_declared = follow(declared, "extensions", APPS.id) is not None
+        seen.is_read |= (one.method, one.name) == ("resources/read", PAGE)
+        page = text_at(one.arguments, "page")
+        match one.method, one.name:
+            case "tools/call", "probe":
+                seen.calls.append(one.arguments)
+                seen.results += [one.result] if isinstance(one.result, dict) else []
+            case "tools/call", "model_only":
+                seen.not_rejected.add(page)
+            case "tools/call", "report" if page and isinstance(one.arguments.get("frame"), dict):
+                seen.pages[page] = one.arguments
+            case "tools/call", "report":
+                seen.is_called_by_model = True
     return seen
-
-
-def _take_in(seen: Seen, request: Message) -> None:
-    if request.method == "initialize":
-        declared = follow(request.params, "capabilities", "extensions", APPS.id)
-        seen.is_declared = declared is not None
-    elif META_CAPABILITIES in request.meta:
-        seen.is_declared = declares(request, APPS)
-    seen.is_read |= request.method == "resources/read" and request.params.get("uri") == PAGE
-    if request.method != "tools/call":
-        return
-    arguments = object_at(request.params, "arguments")
-    page = text_at(arguments, "page")
-    match request.params.get("name"):
-        case "probe":
-            seen.calls.append(arguments)
-        case "model_only":
-            seen.not_rejected.add(page)
-        case "report" if page and isinstance(arguments.get("frame"), dict):
-            seen.pages[page] = arguments
-        case "report":
-            seen.is_called_by_model = True
 
 
 class _Page:
@@ -178,12 +164,9 @@ class _Page:
 
 
 def _number(value: object) -> float | None:
-    """Return a number as a float; None for what is none, or is larger than any."""
-    try:
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return float(value) if is_number else None  # type: ignore[arg-type]  # as was just looked at
-    except OverflowError:
-        return None
+    """Return a number as a float; None for what is none, or is larger than any that is of use."""
+    is_number = type(value) in (int, float)  # not `true`
+    return float(value) if is_number and abs(value) < _LARGEST else None  # type: ignore[arg-type]  # as was just looked at
 
 
 def verdicts(seen: Seen) -> list[Verdict]:
@@ -276,11 +259,10 @@ def _size(page: _Page) -> _Judged:
 
 
 def _blocked(page: _Page, domain: str, blocked: Word, otherwise: Word) -> _Judged:
-    stopped = [str(one) for one in array_at(page.frame, "blocked") if str(one).startswith(domain)]
-    if stopped:
-        return blocked, ""
-    tried = any(str(one).startswith(domain) for one in array_at(page.frame, "tried"))
-    return otherwise if tried else Word.NOT_SEEN, ""
+    def lists(member: str) -> bool:
+        return any(str(one).startswith(domain) for one in array_at(page.frame, member))
+
+    return blocked if lists("blocked") else otherwise if lists("tried") else Word.NOT_SEEN, ""
 
 
 def _rejected(page: _Page) -> _Judged:

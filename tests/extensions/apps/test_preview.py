@@ -20,7 +20,7 @@ AT: Final = "2026-11-28T00:00:00Z"
 def frame(direction: Direction, **members: Any) -> Frame:  # noqa: ANN401 - any JSON value
     """Make a frame of a transcript."""
     text = json.dumps({"jsonrpc": "2.0", **members})
-    return Frame(1, AT, direction, text.encode(), 1)
+    return Frame(1, AT, direction, text.encode())
 
 
 def called(token: int, name: str = "show", **arguments: str) -> Frame:

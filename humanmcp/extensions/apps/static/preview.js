@@ -2,6 +2,7 @@
 // typed it: it has an origin of its own, only messages come from it, and they are text here, whatever they ask for.
 
 import { button, make } from "../dom.js";
+import { visible } from "../words.js";
 
 const MOST = 200; // messages; a page may send for ever
 const LONGEST = 100_000; // characters of a message
@@ -9,6 +10,7 @@ const SHOWN = 2000;
 const [LOWEST, HIGHEST] = [40, 1200]; // pixels of the frame
 const TYPING = 700; // milliseconds without a key until the page is shown anew
 const VERSION = "2026-01-26";
+const TEARDOWN = "teardown"; // the id of the request
 
 /** @typedef {Record<string, any>} Message */
 /** @typedef {{ request: boolean, needs?: Record<string, string> }} Known a kind of message: whether it has an id, and its params */
@@ -40,10 +42,8 @@ class AppPreview extends HTMLElement {
   fault = "right";
   /** @type {Message[]} the arguments and the result that the page is told */
   given = [];
-  teardown = "teardown";
   timer = 0;
   count = 0;
-  strangers = 0; // messages of other windows
   isReady = false;
   isBegun = false; // the page has sent ui/initialize,
   isOpen = false; // and then that it is initialized
@@ -53,7 +53,7 @@ class AppPreview extends HTMLElement {
     this.known = JSON.parse(this.querySelector("script")?.textContent ?? "{}");
     const { signal } = this.closing;
     for (const name of ["arguments", "result"]) {
-      const area = this.area(name);
+      const area = this.piece(name);
       area.value = JSON.stringify(this.known[name], null, 2);
       area.addEventListener("input", () => this.soon(), { signal });
     }
@@ -77,11 +77,6 @@ class AppPreview extends HTMLElement {
   /** @param {string} name @returns {any} */
   piece(name) {
     return this.querySelector(`[data-part="${name}"]`);
-  }
-
-  /** @param {string} name @returns {HTMLTextAreaElement} */
-  area(name) {
-    return this.piece(name);
   }
 
   /** @param {string} code @param {Record<string, string | number>} [values] */
@@ -116,16 +111,16 @@ class AppPreview extends HTMLElement {
     this.composer?.dispatchEvent(new CustomEvent("ask draft"));
     const page = this.pageWritten();
     const given = ["arguments", "result"].map((name) => {
-      const value = read(this.area(name).value);
-      this.area(name).setAttribute("aria-invalid", String(!isObject(value)));
+      const value = read(this.piece(name).value);
+      this.piece(name).setAttribute("aria-invalid", String(!isObject(value)));
       return value;
     });
+    if (page === null || !given.every(isObject)) return this.end(page === null ? "no page" : "no object");
     this.stop();
-    if (page === null || !given.every(isObject)) return this.tell(page === null ? "no page" : "no object");
     [this.page, this.given] = [page, given];
     this.piece("messages").replaceChildren();
     this.piece("told").hidden = true;
-    Object.assign(this, { count: 0, strangers: 0, isReady: false, isBegun: false, isOpen: false, isLeaving: false });
+    Object.assign(this, { count: 0, isReady: false, isBegun: false, isOpen: false, isLeaving: false });
     const frame = document.createElement("iframe");
     frame.title = this.say("frame");
     frame.setAttribute("sandbox", "allow-scripts");
@@ -146,17 +141,12 @@ class AppPreview extends HTMLElement {
     if (remove) remove.disabled = true;
   }
 
-  /** @param {string} code */
-  tell(code) {
+  /** Show no page, and say why: it does what none may do, or is gone. @param {string} code */
+  end(code) {
+    this.stop();
     const told = this.piece("told");
     told.textContent = this.say(code, { most: MOST, longest: LONGEST });
     told.hidden = false;
-  }
-
-  /** End a page that does what none may do. @param {string} code */
-  end(code) {
-    this.stop();
-    this.tell(code);
   }
 
   // -- What the page says
@@ -164,19 +154,16 @@ class AppPreview extends HTMLElement {
   /** @param {MessageEvent} event */
   receive({ type, source, data }) {
     if (!this.frame || source === window) return;
-    if (source !== this.frame.contentWindow) { // who says it is known by this alone; a frame in the page may flood as well
-      if (this.isReady) this.strangers += 1; // before, it is what a page that was ended had said
-      if (this.strangers > MOST) this.end("many");
-      return;
-    }
+    const isOurs = source === this.frame.contentWindow; // who says it is known by this alone; a frame in the page may flood as well
+    if (isOurs || this.isReady) this.count += 1; // before, it is what a page that was ended had said
+    if (this.count > MOST) return this.end("many");
+    if (!isOurs) return;
     if (data === "ready") {
       if (this.isReady) return this.end("went");
       this.isReady = true;
       this.frame.contentWindow?.postMessage(this.page, "*");
       return;
     }
-    this.count += 1;
-    if (this.count > MOST) return this.end("many");
     const text = type === "message" ? written(data) : null; // an error: what cannot be cloned here
     if (!text) return this.end(text === null ? "unreadable" : "long");
     const row = this.list("page", data, text, this.problemOf(data));
@@ -188,7 +175,7 @@ class AppPreview extends HTMLElement {
     if (!isMessage(data)) return this.say("problem shape");
     const { method, id } = data;
     if (method === undefined) {
-      return this.isLeaving && id === this.teardown ? null : this.say("problem response");
+      return this.isLeaving && id === TEARDOWN ? null : this.say("problem response");
     }
     const known = typeof method === "string" && Object.hasOwn(FROM_PAGE, method) ? FROM_PAGE[method] : null;
     if (!known) return this.say("problem unknown");
@@ -209,7 +196,7 @@ class AppPreview extends HTMLElement {
       case "ui/initialize":
         this.isBegun = true;
         if (this.fault === "early") this.sendResult();
-        if (this.fault !== "no handshake") this.reply(id, this.handshake());
+        if (this.fault !== "no handshake") this.send({ id, result: this.handshake() });
         return;
       case "ui/notifications/initialized":
         if (!this.isOpen) this.begin();
@@ -218,20 +205,20 @@ class AppPreview extends HTMLElement {
         if (this.fault !== "no size" && this.frame) this.frame.height = String(Math.min(Math.max(Number(params?.height) || 0, LOWEST), HIGHEST));
         return;
       case "ui/request-display-mode":
-        return this.reply(id, { mode: "inline" });
+        return this.send({ id, result: { mode: "inline" } });
       case "ping":
       case "ui/message":
       case "ui/update-model-context":
-        return this.reply(id, {});
+        return this.send({ id, result: {} });
       case "ui/open-link":
         return this.offerLink(id, params?.url, row);
       case "tools/call":
         return this.askPerson(id, row);
       case undefined:
-        if (this.isLeaving && id === this.teardown) this.end("removed");
+        if (this.isLeaving && id === TEARDOWN) this.end("removed");
         return;
     }
-    if (isId(id)) this.refuse(id, -32601, "Method not found");
+    if (isId(id)) this.refuse(id, "Method not found", -32601);
   }
 
   handshake() {
@@ -269,18 +256,13 @@ class AppPreview extends HTMLElement {
   tearDown() {
     if (this.isLeaving) return this.end("no farewell");
     this.isLeaving = true;
-    this.send({ id: this.teardown, method: "ui/resource-teardown", params: {} });
+    this.send({ id: TEARDOWN, method: "ui/resource-teardown", params: {} });
   }
 
   // -- What the host says
 
-  /** @param {unknown} id @param {object} result */
-  reply(id, result) {
-    this.send({ id, result });
-  }
-
-  /** @param {unknown} id @param {number} code @param {string} message */
-  refuse(id, code, message) {
+  /** @param {unknown} id @param {string} message @param {number} code */
+  refuse(id, message, code = -32000) {
     this.send({ id, error: { code, message } });
   }
 
@@ -301,9 +283,9 @@ class AppPreview extends HTMLElement {
       button(this.say("send"), "small", () => {
         const result = read(area.value);
         area.ariaInvalid = String(!isObject(result));
-        if (isObject(result)) done(() => this.reply(id, result));
+        if (isObject(result)) done(() => this.send({ id, result }));
       }),
-      button(this.say("reject"), "small", () => done(() => this.refuse(id, -32000, "A person rejected this call"))),
+      button(this.say("reject"), "small", () => done(() => this.refuse(id, "A person rejected this call"))),
     );
     row.append(area, act);
   }
@@ -312,11 +294,11 @@ class AppPreview extends HTMLElement {
   offerLink(id, url, row) {
     const address = typeof url === "string" && URL.canParse(url) ? new URL(url) : null;
     const isSafe = address && /^https?:$/.test(address.protocol) && !address.username && !address.password;
-    if (!isSafe) return this.refuse(id, -32000, "Only http and https addresses can be opened");
+    if (!isSafe) return this.refuse(id, "Only http and https addresses can be opened");
     const act = make("p", { class: "row" });
-    const opens = { click: () => { act.remove(); this.reply(id, {}); } };
+    const opens = { click: () => { act.remove(); this.send({ id, result: {} }); } };
     const link = make("a", { href: address.href, target: "_blank", rel: "noopener noreferrer", class: "address", on: opens }, address.href);
-    act.append(link, button(this.say("reject"), "small", () => { act.remove(); this.refuse(id, -32000, "A person rejected this link"); }));
+    act.append(link, button(this.say("reject"), "small", () => { act.remove(); this.refuse(id, "A person rejected this link"); }));
     row.append(act);
   }
 
@@ -330,10 +312,10 @@ class AppPreview extends HTMLElement {
     const row = make(
       "li",
       { class: problem ? "refused" : "answered" },
-      make("p", {}, make("b", {}, this.say(from)), " ", make("code", {}, visible(name, 100))),
+      make("p", {}, make("b", {}, this.say(from)), " ", make("code", {}, visible(cut(name, 100)))),
       about ? make("p", { class: "aside" }, about) : null,
       problem ? make("p", { class: "problem warning" }, problem) : null,
-      make("pre", { class: "wire", tabindex: 0 }, visible(text, SHOWN)),
+      make("pre", { class: "wire", tabindex: 0 }, visible(cut(text, SHOWN))),
     );
     this.piece("messages").append(row);
     return row;
@@ -380,10 +362,9 @@ function written(value) {
   }
 }
 
-/** Text without what hides or turns other text. @param {string} text @param {number} most */
-function visible(text, most) {
-  const shown = text.slice(0, most).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (one) => `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
-  return text.length > most ? `${shown} …` : shown;
+/** @param {string} text @param {number} most */
+function cut(text, most) {
+  return text.length > most ? `${text.slice(0, most)} …` : text;
 }
 
 customElements.define("app-preview", AppPreview);
