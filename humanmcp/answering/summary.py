@@ -515,8 +515,8 @@ def calls(frames: Iterable[Frame]) -> tuple[ReceivedCall, ...]:
     found: dict[int, ReceivedCall] = {}
     by_request: dict[int, int] = {}
     for frame in seen_by_client(frames):
-        requests = 0
-        for message in jsonrpc.items_in(frame.raw):
+        requests, items = 0, jsonrpc.items_in(frame.raw)
+        for message in items:
             if not isinstance(message, Message):
                 continue
             observed = conversation.observe(frame.direction, message)
@@ -539,8 +539,11 @@ def calls(frames: Iterable[Frame]) -> tuple[ReceivedCall, ...]:
                     line=message.raw,
                 )
                 found.setdefault(key, new)
-            elif frame.direction is Direction.OUT and observed.request and message.kind.is_answer:
-                key = by_request.pop(observed.request.number, 0)
+            elif frame.direction is Direction.OUT and message.kind.is_answer:
+                request = observed.request
+                key = by_request.pop(request.number, 0) if request else 0
+                if len(items) == 1 and frame.number in found:  # of two open ones with the same id
+                    key = 0 if found[frame.number].answer else frame.number
                 if key and frame.note != _TO_GAIN_TIME:
                     found[key] = replace(
                         found[key],

@@ -52,6 +52,14 @@ def test_the_page_is_told_of_the_last_call(frames: list[Frame], found: object) -
     assert preview.last_call(frames, "show") == found
 
 
+def test_of_two_open_requests_with_one_id_each_has_its_own_result() -> None:
+    """What is answered is known by the number of the exchange."""
+    asked = [called(1, "other"), called(1, a="1")]
+    frames = [one._replace(number=at) for at, one in enumerate([*asked, result(1, {"b": 2})], 1)]
+    frames[-1] = frames[-1]._replace(number=2)
+    assert preview.last_call(frames, "show") == ({"a": "1"}, {"b": 2})
+
+
 @pytest.mark.parametrize(
     ("method", "uri", "device", "platform", "shown"),
     [
