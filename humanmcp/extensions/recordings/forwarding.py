@@ -35,7 +35,7 @@ from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
-from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.json.tree import follow, text_at
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.methods import CANCELLED, INITIALIZED
 from humanmcp.protocol.tables.versions import features
@@ -55,6 +55,9 @@ BY_SERVER: Final = "forward"
 
 _TIMEOUT: Final = 0.5
 """Seconds that the server gets after each step of its end: a host gives all of us two."""
+
+PATIENCE: Final = 30.0
+"""Seconds for the server to answer our handshake; a server that is installed first takes long."""
 
 _HANDSHAKE: Final = RequestId.of("humanmcp-handshake")
 _REQUEST_ID: Final = ("params", "requestId")
@@ -78,11 +81,13 @@ class _AwaitedAnswer:
 
 
 class _ServerEvent(NamedTuple):
-    """A line that one run of the server wrote; `line` is None at its end."""
+    """A line that one run of the server wrote; `line` is None at its end, or when it is late."""
 
     run: _Run
     line: bytes | None
     aside: bool = False
+    is_late: bool = False
+    """Our handshake has taken all its time."""
 
 
 class _Run:
@@ -164,7 +169,7 @@ class Forwarding:
         try:
             run = self._run = self._run or _Run(self._command, self._tell)
         except StartError as error:
-            self._give_up(sentence_of(error), (exchange,))
+            self._give_up(sentence_of(error), exchange)
             return
         line = exchange.request.raw
         self._waiting[exchange.number] = _AwaitedAnswer(exchange, [self._frame(Direction.IN, line)])
@@ -173,6 +178,9 @@ class Forwarding:
         elif not run.opened and not run.asked_for and not features(exchange.version).stateless:
             run.asked_for = self._session.version
             run.send(_handshake(run.asked_for, self._client))
+            timer = threading.Timer(PATIENCE, self._tell, [_ServerEvent(run, None, is_late=True)])
+            timer.daemon = True
+            timer.start()
         if features(exchange.version).stateless:
             run.send(line)
         else:
@@ -226,6 +234,10 @@ class Forwarding:
             self._set_aside(event.line)
         elif event.run is not self._run:
             pass  # it was told to end
+        elif event.is_late:
+            if not event.run.opened:
+                self._stop(event.run)
+                self._give_up(say(SECTION, "forward silent", seconds=f"{PATIENCE:g}"))
         elif event.line is None:
             self._ended(event.run)
         else:
@@ -255,7 +267,8 @@ class Forwarding:
         if message.kind is Kind.ERROR:
             self._stop(run)
             error = jsonrpc.member(message.raw, "error") or ""
-            self._give_up(say(SECTION, "forward refused", error=error))
+            refused = say(SECTION, "forward refused", error=error)
+            self._give_up(_reason_in(message) if jsonrpc.is_stand_in(message) else refused)
             return
         speaks = follow(message.body, "result", "protocolVersion")
         if speaks != run.asked_for:
@@ -272,6 +285,9 @@ class Forwarding:
             self._set_aside(message.raw.encode(), "no answer to anything that waits")
             return
         exchange = waiting.exchange
+        if jsonrpc.is_stand_in(message):  # of a tap before it: the server has said nothing
+            self._give_up(_reason_in(message), exchange)
+            return
         del self._waiting[exchange.number]
         line = jsonrpc.with_token(message.raw, exchange.id.token)
         if "\r" in line:  # between members; on the wire it would be a line break for some
@@ -320,10 +336,11 @@ class Forwarding:
         self._stop(run)
         self._give_up(why)
 
-    def _give_up(self, why: str, more: tuple[Exchange, ...] = ()) -> None:
-        """Hand the waiting requests to the person, or refuse them, with the reason."""
-        left = (*(one.exchange for one in self._waiting.values()), *more)
-        self._waiting.clear()
+    def _give_up(self, why: str, *some: Exchange) -> None:
+        """Hand some or all waiting requests to the person, or refuse them, with the reason."""
+        left = some or tuple(one.exchange for one in self._waiting.values())
+        for exchange in left:
+            self._waiting.pop(exchange.number, None)
         code = "forward failed, refused" if self._replay.refuses else "forward failed"
         sentence = say(SECTION, code, why=why, count=len(left))
         logger.warning("%s", sentence)
@@ -368,6 +385,10 @@ class Forwarding:
             sentence = say(SECTION, "not added", path=self._recording.path, why=why)
             logger.warning("%s", sentence)
             self._way.options.tell_stderr(sentence)
+
+
+def _reason_in(message: Message) -> str:
+    return text_at(message.body, "error", "message").rstrip(".")
 
 
 def _handshake(version: str, client: Message | None) -> str:

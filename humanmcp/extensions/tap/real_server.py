@@ -244,7 +244,8 @@ class RemoteServer:
         said = f"humanmcp: {why.sentence()}"
         for message in jsonrpc.items_in(jsonrpc.encoded(line)):
             if isinstance(message, Message) and message.kind is Kind.REQUEST and message.id:
-                answer = jsonrpc.error_line(message.id.token, INTERNAL_ERROR, said)
+                token = message.id.token
+                answer = jsonrpc.error_line(token, INTERNAL_ERROR, said, jsonrpc.NO_RESPONSE)
                 self._write(self._answers, answer.encode("utf-8", "replace"))
         self.stderr_line(said.encode("utf-8", "replace"))
 

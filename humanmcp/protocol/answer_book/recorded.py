@@ -210,7 +210,8 @@ class _Reader:
             part = self._of(observed)
             if part is None:
                 self._place(frame, RecordedMessage(frame.seq, frame.raw))
-            elif frame.by == BY_STUB:  # a keepalive or a lack of space: not a real answer
+            elif frame.by == BY_STUB or jsonrpc.is_stand_in(message):
+                # A keepalive, a lack of space, a server that was not there: not a real answer.
                 self._give_up(part)
             else:
                 self._answered(part, frame, message)

@@ -186,10 +186,20 @@ def read(line: bytes) -> DecodedLine:
     return _read_envelope(text, value)
 
 
-def error_line(token: str, code: int, message: str) -> str:
+def error_line(token: str, code: int, message: str, data: Json = None) -> str:
     """Write an error response to the request with this id, which stays as written."""
-    error = as_line({"code": code, "message": message})
-    return f'{{"jsonrpc":"2.0","id":{token},"error":{error}}}'
+    error = {"code": code, "message": message} | ({} if data is None else {"data": data})
+    return f'{{"jsonrpc":"2.0","id":{token},"error":{as_line(error)}}}'
+
+
+NO_RESPONSE: Final = "humanmcp: no response"
+"""The `data` of an error that stands in for the response of a server that cannot be reached."""
+
+
+def is_stand_in(message: Message) -> bool:
+    """Return True for an error that a program between client and server made, not the server."""
+    error = message.body.get("error")
+    return isinstance(error, dict) and error.get("data") == NO_RESPONSE
 
 
 def notice_line(method: str, params: str) -> str:

@@ -5,11 +5,18 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
 
+from humanmcp.extensions.recordings import forwarding as forwarding_module
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json, to_json
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import NO_RESPONSE
+from tests.support.ports import own_port
 from tests.support.serve_process import COMMAND, Serving, bare_environment
 from tests.support.waiting import PATIENCE, until
 
@@ -345,3 +352,50 @@ def test_a_command_that_does_not_go_with_the_options_is_told(
     )
     assert done.returncode == 1
     assert why in done.stderr.decode()
+
+
+def test_the_error_of_a_tap_without_its_server_is_no_answer_of_the_server(tmp_path: Path) -> None:
+    """The person, or nobody, gets the request; nothing is recorded."""
+    port, made = own_port(), tmp_path / "made.jsonl"  # nobody listens there
+    words = ("--quiet", "--home", str(tmp_path / "tap"), f"http://127.0.0.1:{port}/mcp")
+    tap = (*COMMAND, "tap", *words)
+    with forwarding(tmp_path, made, tap, "--otherwise", "forward-or-error") as serving:
+        serving.say(HELLO)
+        error = json.loads(serving.hear())["error"]
+        assert f"127.0.0.1:{port}" in error["message"]
+        assert error.get("data") != NO_RESPONSE, "the tap says so, and this server itself"
+    assert not made.exists()
+
+
+def test_a_server_that_starts_and_never_answers_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The handshake with it is ours, so nobody else would end the wait."""
+    monkeypatch.setattr(forwarding_module, "PATIENCE", 0.05)
+    woken = Event()
+    left: list[object] = []
+    told: list[str] = []
+    way: Any = SimpleNamespace(
+        session=SimpleNamespace(version="2025-06-18", exchanges={}),
+        journal=SimpleNamespace(clock=SimpleNamespace(stamp=lambda: "")),
+        options=SimpleNamespace(tell_stderr=told.append),
+        fall_back=left.append,
+    )
+    exchange: Any = SimpleNamespace(
+        number=1,
+        method="tools/call",
+        version="2025-06-18",
+        request=jsonrpc.read((SUM % (2, 5)).encode()),
+        state=ExchangeState.PENDING,
+    )
+    way.session.exchanges[1] = exchange
+    replay: Any = SimpleNamespace(refuses=True, leave=lambda *_: None)
+    silent = (sys.executable, "-c", "import sys; sys.stdin.read()")
+    forward: Any = SimpleNamespace(command=silent, recording=None)
+    made = forwarding_module.Forwarding(way, forward, replay, woken.set)
+    made.ask(exchange)
+    assert woken.wait(PATIENCE)
+    made.look()
+    assert left == [exchange]
+    assert "did not answer the handshake" in told[0]
+    made.close()

@@ -470,3 +470,22 @@ def test_a_server_at_an_address_is_recorded(
     assert status == 0, told
     server.stop()
     assert project.run(asks("Tokyo", made=made))[0] == 0
+
+
+HEARS_AN_ERROR = AT_AN_ADDRESS.replace(
+    'post(server.address, 1, "initialize", **HELLO)',
+    'post(server.address, 1, "initialize", **HELLO); return',
+)
+
+
+@pytest.mark.parametrize("mode", ["all", "once", "new_episodes"])
+def test_the_error_of_a_server_that_is_not_there_is_not_recorded(
+    project: Project, server: MockServer, mode: str
+) -> None:
+    """The program in between says it, not the server: the next run would be green with it."""
+    real = f'server_url="{server.address}"'
+    server.stop()
+    test = HEARS_AN_ERROR.replace("command=REAL", real)
+    told = project.run(test, "--humanmcp-record-mode", mode)[1]
+    assert not project.file.exists(), told
+    assert "nothing was recorded" in told

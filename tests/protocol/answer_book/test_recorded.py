@@ -1,5 +1,7 @@
 """What a server did in a recording: which line belongs to which request."""
 
+import json
+
 import pytest
 
 from humanmcp.protocol.answer_book.recorded import (
@@ -10,6 +12,7 @@ from humanmcp.protocol.answer_book.recorded import (
 )
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import NO_RESPONSE
 
 AT = "2026-11-20T00:00:00.000Z"
 
@@ -96,6 +99,13 @@ def test_what_a_server_said_to_gain_time_is_not_said_again() -> None:
         (Direction.OUT, result(2), 1, "terminal"),
     )
     assert (recorded.id, said(recorded)) == ("2", ([], []))
+
+
+def test_what_stands_in_for_a_server_that_is_not_there_is_no_answer_of_it() -> None:
+    """A tap answers its client with an error when nobody listens at the address."""
+    data = json.dumps(NO_RESPONSE)
+    error = f'{{"jsonrpc":"2.0","id":1,"error":{{"code":-32603,"message":"a","data":{data}}}}}'
+    assert read((Direction.IN, call(1)), (Direction.OUT, error)) == ()
 
 
 def test_a_cancelled_request_has_no_answer() -> None:
