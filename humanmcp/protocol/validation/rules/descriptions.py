@@ -28,14 +28,15 @@ _SAYING: Final = r"(?:tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|alert(?:ing)?|w
 _NAMING: Final = r"(?:mention(?:ing)?|reveal(?:ing)?|disclos(?:e|ing)|admit(?:ting)?)"
 _USER: Final = r"(?:the\s+|any\s+)?(?:users?|humans?|person|people|operator|owner|customer)"
 _PRIVATE: Final = (
-    r"(?:~/\.(?:ssh|aws|cursor|kube|gnupg|netrc|claude)|id_rsa|id_ed25519|mcp\.json"
-    r"|/etc/(?:passwd|shadow)|credentials\.json|\.env\b)"
+    r"(?:~/\.(?:ssh|aws|cursor|kube|gnupg|netrc|claude)(?!/[\w.-]{0,40}\.pub\b)"
+    r"|id_(?:rsa|ed25519)(?!\.pub\b)|mcp\.json|/etc/(?:passwd|shadow)|credentials\.json|\.env\b)"
 )
 _SILENT: Final = (
     # An order, if no negation and no condition comes before it.
     (
         rf"(?<!not )(?<!never ){_NOT}{_SAYING}\s+{_USER}\b"
         r"(?!\s+(?:to|they|it|its|when|which|who|how)\b)"
+        r"(?!\s+about\s+(?!(?:this|these|that|it|any|the|your|what you)\b))"
     ),
     rf"{_NOT}{_NAMING}\s+(?:this|these|that you|it|any of this|the (?:above|file|instructions?))\b",
     rf"\b(?:hide|conceal|keep)\b[^.!?\n]{{0,60}}\b(?:from|secret to)\s+{_USER}\b",
