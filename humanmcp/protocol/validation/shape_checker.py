@@ -180,6 +180,10 @@ def _check(  # noqa: C901, PLR0912 - one arm a kind
     match kind:
         case str():
             _check_object(value, SHAPES[kind], version, path, problems)
+        case types.ListOf():
+            _check_list(value, kind, version, path, problems)
+        case types.ByMember():
+            _check_by_member(value, kind, version, path, problems)
         case types.Anything():
             pass
         case types.Text("token"):
@@ -208,12 +212,8 @@ def _check(  # noqa: C901, PLR0912 - one arm a kind
             several = isinstance(value, list) and version >= kind.many_since
             inner = types.ListOf(kind.many) if several else kind.item
             _check(value, inner, version, path, problems)
-        case types.ListOf():
-            _check_list(value, kind, version, path, problems)
         case types.MapOf():
             _check_free_members(value, kind, version, path, problems)
-        case types.ByMember():
-            _check_by_member(value, kind, version, path, problems)
         case types.ByPresence():
             _check_by_presence(value, kind, version, path, problems)
 

@@ -21,6 +21,7 @@ from humanmcp.protocol.validation.json_schema.references import (
     References,
     UncheckedError,
     Work,
+    may_break,
     size,
     within_limits,
 )
@@ -99,6 +100,11 @@ def trouble_in(schema: JsonObject) -> RawDiagnostic | None:
         return kinds.schema_not_checked((), broken=unchecked(missing.why))
     if error is not None:
         return kinds.invalid_json_schema(tuple(error.instance_path), broken=detail_of(error, {}))
+    return _broken_in(schema) if may_break(schema) else None
+
+
+def _broken_in(schema: JsonObject) -> RawDiagnostic | None:
+    """Return the problem of the first pattern or reference that leads nowhere."""
     references = References(schema)
     for path, pattern in references.patterns:
         found = compare(pattern, _REGEX).differences if len(pattern) <= LONGEST_PATTERN else ()

@@ -107,8 +107,8 @@ def usable_schemas(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool
     """
     for index, tool in enumerate(array_at(answer.value, "tools")):
-        for member in ("inputSchema", "outputSchema"):
-            schema = follow(tool, member)
+        for member in ("inputSchema", "outputSchema") if isinstance(tool, dict) else ():
+            schema = tool.get(member)
             if isinstance(schema, dict):
                 for found in _schema(answer.exchange, schema, answer.at("tools", index, member)):
                     is_unusable = found.kind is kinds.unusable_schema

@@ -1,11 +1,17 @@
 """Where the references of a JSON Schema lead, what in it is a pattern, and what looks twice."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from humanmcp.protocol.json.jsonrpc import Json
-from humanmcp.protocol.validation.json_schema.references import MOST_REFERENCES, References
+from humanmcp.protocol.validation.json_schema.references import (
+    MOST_REFERENCES,
+    REFERENCES,
+    References,
+    may_break,
+)
 
 A: Json = {"title": "a"}
 B: Json = {"title": "b"}
@@ -103,6 +109,29 @@ def test_patterns_are_found_with_their_places() -> None:
         (("patternProperties", "b"), "b"),
         (("patternProperties", "b", "pattern"), "c"),
     ]
+
+
+@pytest.mark.parametrize("keyword", [*REFERENCES, "pattern"])
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda part: part,
+        lambda part: {"items": part},
+        lambda part: {"anyOf": [A, part]},
+        lambda part: {"properties": {"a": {"properties": {"b": part}}}},
+        lambda part: {"$defs": {"a": {"not": part}}},
+        lambda part: {"prefixItems": [A, [{"items": part}]]},
+    ],
+)
+def test_what_may_break_is_looked_at_wherever_it_is(
+    keyword: str, around: Callable[[Json], Json]
+) -> None:
+    """A schema without any is not analysed at all."""
+    schema = around({keyword: "#/nowhere"})
+    found = References(schema)
+    assert found.all or found.patterns
+    assert may_break(schema)
+    assert not may_break(around({"type": "string", "title": keyword}))
 
 
 @pytest.mark.parametrize(
