@@ -590,3 +590,46 @@ def test_an_unforeseen_fault_of_ours_runs_no_tool(tmp_path: Path, host: str, eve
     )
     assert ended.returncode == 0
     assert b"deny" in ended.stdout
+
+
+@pytest.mark.parametrize("redirect", ["<&-", "", "</dev/null"], ids=["closed", "open", "empty"])
+def test_a_hook_that_is_sent_nothing_ends_at_its_limit(tmp_path: Path, redirect: str) -> None:
+    """Also where stdin is closed from the start, or nobody ever closes it."""
+    words = [*COMMAND, "--host", "gemini-cli", "--limit", "0.5", "--home", str(tmp_path / "inbox")]
+    reader, writer = os.pipe()
+    try:
+        ended = subprocess.run(
+            f"exec {shlex.join(words)} {redirect}",
+            shell=True,
+            stdin=reader,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=True,
+        )
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert json.loads(ended.stdout)["decision"] == "deny"
+
+
+@pytest.mark.parametrize("limit", ["nan", "inf", "-1", "soon"])
+def test_a_limit_that_never_comes_is_refused(agent: Agent, limit: str) -> None:
+    with agent.asks(GEMINI, "--host", "gemini-cli", f"--limit={limit}") as hook:
+        out, err = hook.communicate(timeout=PATIENCE)
+    assert hook.returncode == 2  # the agent reads it as a denial
+    assert not out
+    assert limit in err.decode()
+
+
+@pytest.mark.parametrize("event", ["PermissionRequest", "PostToolUse"])
+def test_a_hook_reads_no_session_of_others(agent: Agent, event: str) -> None:
+    """Each prompt, and each tool that ran, waits for it; an inbox may have thousands of them."""
+    with agent.asks({**CLAUDE, "session_id": "other"}, "--limit", "0.1") as first:
+        first.communicate(timeout=PATIENCE)
+    (folder,) = (agent.home / "sessions").iterdir()
+    for record in folder.glob("*.json"):
+        record.write_text("not JSON", encoding="utf-8")  # whoever reads it writes into the log
+    with agent.asks({**CLAUDE, "hook_event_name": event}, "--limit", "0.1") as hook:
+        hook.communicate(timeout=PATIENCE)
+    log = agent.home / "humanmcp.log"
+    assert folder.name not in (log.read_text(encoding="utf-8") if log.exists() else "")
