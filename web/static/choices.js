@@ -32,22 +32,15 @@ export function keep(name, record) {
 export function startChoices(changed) {
   const panel = maybe("choices");
   if (!panel) return;
-  showKeys();
   panel.hidden = false;
   for (const box of all("[data-choice]", panel, HTMLInputElement)) {
     const name = /** @type {Choice} */ (box.dataset.choice);
     box.checked = chosen(name);
     box.addEventListener("change", () => {
       choose(name, box.checked);
-      showKeys();
       changed(name, box.checked);
     });
   }
-}
-
-// What a key does is said only while it does it.
-function showKeys() {
-  document.documentElement.dataset.optionKeys = chosen("keys") && chosen("options") ? "on" : "off";
 }
 
 /** Cards stay as they were left. */

@@ -44,10 +44,6 @@ export class Composer {
     if (facts.state !== "pending") this.lock(null);
   }
 
-  get locked() {
-    return this.draft.locked;
-  }
-
   /** @param {Origin} from */
   changed(from) {
     this.drafts.changed();
@@ -67,7 +63,7 @@ export class Composer {
 
   showState() {
     const { replaced, fault, facts } = this.draft;
-    byId("replaced").hidden = replaced === null || this.locked;
+    byId("replaced").hidden = replaced === null || this.draft.locked;
     const added = facts.faults.find((one) => one.name === fault?.name);
     byId("added-fault").hidden = !added;
     byId("fault-name").textContent = added?.title ?? "";
@@ -107,9 +103,6 @@ export class Composer {
     for (const name of /** @type {const} */ (["drop", "paste"])) {
       this.box.addEventListener(name, (event) => this.views.takeFile(event), true);
     }
-    this.box.addEventListener("dragover", (event) => {
-      if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
-    });
     // The focus alone does not scroll a field free of the bar with Send.
     this.box.addEventListener("focusin", ({ target }) => {
       if (!(target instanceof HTMLElement)) return;

@@ -154,12 +154,8 @@ export class Diagnostics {
 
   async fixAll() {
     const { checker, views } = this.composer;
-    try {
-      const text = await checker.autofix();
-      if (text !== null) this.applyFix(text);
-    } catch (error) {
-      tellFailed(error);
-    }
+    const text = await checker.autofix().catch(tellFailed);
+    if (typeof text === "string") this.applyFix(text);
     views.focus();
   }
 }

@@ -21,20 +21,13 @@ export async function startForms() {
   for (const form of forms) {
     const known = before.get(form);
     if (known) stores.set(form, known);
-    else if (!opening.has(form)) await open(form);
-  }
-  for (const form of fresh("form[data-preview]", HTMLFormElement)) {
-    const pause = new Pause(LOOK_AFTER, oneAtATime(() => look(form)));
-    form.addEventListener("input", () => pause.soon());
-    form.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(form.querySelector("button"));
-    });
+    else if (!begun.has(form)) await open(form);
   }
   for (const field of fresh("input[data-ref]", HTMLInputElement)) import("./offering.js").then(({ startOffering }) => startOffering(field));
   for (const area of fresh("[data-schema]", HTMLTextAreaElement)) import("./jsonfield.js").then(({ startEditor }) => startEditor(area));
 }
 
-const begun = new WeakSet();
+const begun = new WeakSet(); // what a listener is on
 
 /** @template {HTMLElement} T @param {string} selector @param {new () => T} kind @returns {T[]} those that no listener is on yet */
 function fresh(selector, kind) {
@@ -43,12 +36,9 @@ function fresh(selector, kind) {
   return found;
 }
 
-/** @type {WeakSet<HTMLFormElement>} */
-const opening = new WeakSet();
-
 /** @param {HTMLFormElement} form */
 async function open(form) {
-  opening.add(form);
+  begun.add(form);
   let store = new FormStore(form);
   const { kept } = store;
   if (kept && "redraw" in form.dataset && !("typed" in form.dataset)) {
@@ -75,6 +65,12 @@ async function open(form) {
   if (store.newer) store.pause.soon(); // not before: what is typed is in the form now
   stores.set(form, store);
   form.addEventListener("input", () => store.typedIn());
+  if (!form.dataset.preview) return;
+  const pause = new Pause(LOOK_AFTER, oneAtATime(() => look(form)));
+  form.addEventListener("input", () => pause.soon());
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(form.querySelector("button"));
+  });
 }
 
 /** Whether somebody typed into a form of what is open. */
@@ -193,8 +189,8 @@ function isBox(control) {
 function isChanged(control) {
   if (isBox(control)) return control.checked !== control.defaultChecked;
   if (!(control instanceof HTMLSelectElement)) return control.value !== control.defaultValue;
-  const begun = [...control.options].findIndex((one) => one.defaultSelected);
-  return control.selectedIndex !== Math.max(begun, 0);
+  const initial = [...control.options].findIndex((one) => one.defaultSelected);
+  return control.selectedIndex !== Math.max(initial, 0);
 }
 
 /** @param {Control} control */

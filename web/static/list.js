@@ -18,8 +18,11 @@ export function listChanged(changes) {
 }
 
 // Of many sessions those stay that have what is typed; Enter opens the first.
+// In the list the desk searches, also what is not shown here.
 document.addEventListener("input", ({ target }) => {
-  if (target instanceof HTMLInputElement && target.id === "find") narrow(target);
+  if (!(target instanceof HTMLInputElement)) return;
+  if (target.id === "find") narrow(target);
+  if (target.id === "narrow") refreshList();
 });
 
 // The list comes without its menu of all sessions: that is fetched when it opens.
@@ -40,11 +43,6 @@ function narrow(find) {
   const wanted = find.value.trim().toLowerCase();
   for (const one of all("#all-sessions > li")) one.hidden = !one.textContent?.toLowerCase().includes(wanted);
 }
-
-// The desk searches, also what is not shown here.
-document.addEventListener("input", ({ target }) => {
-  if (target instanceof HTMLInputElement && target.id === "narrow") refreshList();
-});
 
 let seen = document.body.dataset.version ?? ""; // the version of a page without a list
 

@@ -148,8 +148,6 @@ function show(state) {
   chip.dataset.how = state;
   chip.textContent = isKnown ? say(state) : "";
   cut.textContent = isKnown ? "" : `${say(state, { since })} ${say(maybe("main")?.closest(".present, .overview") ? "cut.shown" : "cut")}`;
-  chip.hidden = !isKnown;
-  cut.hidden = isKnown;
   document.body.toggleAttribute("data-cut", !isKnown);
   document.title = `${isKnown ? "" : "○ "}${document.title.replace(/^○ /, "")}`;
 }

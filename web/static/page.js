@@ -157,7 +157,7 @@ export class Page {
 
   // The cursor goes into the one field that matters. On a phone the list is what is shown after Send.
   placeFocus() {
-    if (!this.composer || this.composer.locked) return;
+    if (!this.composer || this.composer.draft.locked) return;
     const card = maybe("approval"); // a key decides; what was meant for another request is no decision
     if (card) {
       card.focus();
@@ -228,7 +228,7 @@ async function takeStatus(page) {
     offerNothing();
     closeForms(say("form.late"));
   }
-  const settled = state !== "pending" && composer && !composer.locked && !composer.sender.sending;
+  const settled = state !== "pending" && composer && !composer.draft.locked && !composer.sender.sending;
   if (settled) composer.lock(state === "answered" ? composer.sender.tooLate() : null);
   const left = "waits" in old.dataset && !("waits" in fresh.dataset);
   if (await page.goOn(left ? first(".banner", fresh)?.textContent ?? "" : "")) return;

@@ -6,17 +6,10 @@ import { call } from "./talk.js";
 import { say, tell, tellFailed } from "./words.js";
 
 /** @param {number} most bytes; 0 for who may open none @param {Blob} content @param {string} [name] */
-export async function openRecording(most, content, name = "") {
+export function openRecording(most, content, name = "") {
   if (!most) tell("open.not");
   else if (content.size > most) tell("open.long", { mebibytes: most >> 20 });
-  else {
-    try {
-      const { address } = await call(`/api/recordings?${new URLSearchParams({ name })}`, content);
-      location.assign(at(address));
-    } catch (error) {
-      tellFailed(error);
-    }
-  }
+  else call(`/api/recordings?${new URLSearchParams({ name })}`, content).then(({ address }) => location.assign(at(address)), tellFailed);
 }
 
 /** Offer a person to open what they pasted. @param {number} most @param {string} text @param {HTMLElement} field */

@@ -93,11 +93,6 @@ export class StartingPoints {
     const { facts, box } = composer;
     all("[data-saved]", box).forEach((one, at) => one.addEventListener("click", () => this.insert(facts.saved[at])));
     all("[data-start]", box).forEach((one, at) => one.addEventListener("click", () => this.startWith(facts.starts[at], at)));
-    this.offerTemplates();
-  }
-
-  offerTemplates() {
-    const { facts } = this.composer;
     const select = byId("starts", HTMLSelectElement);
     select.addEventListener("change", () => {
       const text = facts.templates[select.value];
@@ -158,15 +153,10 @@ export class StartingPoints {
     // One fault at a time: into what was there, not into another fault.
     const before = draft.fault?.before ?? draft.text;
     sender.setSending(true); // Ctrl+Enter must not send the answer before the fault is in it
-    try {
-      const { document: text } = await call(`${path}/fault`, { fault: name, text: before, form: "message" });
-      draft.setFault(text, { name, before });
-    } catch (error) {
-      tellFailed(error);
-      return;
-    } finally {
-      sender.setSending(false);
-    }
+    const made = await call(`${path}/fault`, { fault: name, text: before, form: "message" }).catch(tellFailed);
+    sender.setSending(false);
+    if (!made) return;
+    draft.setFault(made.document, { name, before });
     views.show("json", { focus: true });
   }
 
