@@ -193,10 +193,19 @@ def judge_captured(
 def judge_foreign(frames: Iterable[Frame], *, goes_on: bool = False) -> Iterator[Judged]:
     """Judge the lines of a recording from elsewhere, as those of its file."""
     frames = tuple(frames)
-    lines = [CapturedLine(one.seq, one.direction, one.raw.decode(*DECODED)) for one in frames]
+    lines = [_as_captured(one) for one in frames]
     places = {one.seq: one.note.removeprefix(PLACE) for one in frames if one.note.startswith(PLACE)}
     for judged in judge_captured(lines, goes_on=goes_on):
         yield judged._replace(written_at=places.get(judged.line, ""))
+
+
+def _as_captured(frame: Frame) -> CapturedLine:
+    """Return a line of a recording. A note that is a message is one that its program cut."""
+    if frame.direction is Direction.NOTE and isinstance(
+        jsonrpc.read(jsonrpc.encoded(frame.note)), Message
+    ):
+        return CapturedLine(frame.seq, None, frame.note, is_cut=True)
+    return CapturedLine(frame.seq, frame.direction, frame.raw.decode(*DECODED))
 
 
 def told(judged: Iterable[Judged]) -> list[Judged]:

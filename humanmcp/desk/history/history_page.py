@@ -108,9 +108,8 @@ def past(
         found.reverse()
     shown = search.paired_up(board, found)
     wrong = {
-        f"{view.facts.name}/{seq}": found
-        for view in map(board.session, {one.step.session for one in shown})
-        for seq, found in problems.of(view).items()
+        session: problems.of(board.session(session))
+        for session in {one.step.session for one in shown}
     }
     further = match.further and {"name": match.further[0], "seq": match.further[1]}
     return page(
@@ -124,7 +123,7 @@ def past(
             for seq, note in drafts.notes(session).items()
         },
         empty=[column for column, cell in OPTIONAL.items() if not any(map(cell, shown))],
-        wrong=lambda pair: _wrong(pair, wrong),
+        wrong=lambda pair: _wrong(pair, wrong[pair.step.session]),
         unchecked=not problems.is_whole,
         q=q,
         sort=sort,
@@ -152,16 +151,18 @@ def _problems_in_time(request: Request) -> ProblemsInTime:
     return ProblemsInTime(desk.problems, desk.inbox, CHECKED_WITHIN)
 
 
-def _wrong(pair: Pair, wrong: Mapping[str, Sequence[Judged]]) -> list[Diagnostic]:
-    """Return the problems of both lines of a row, the most severe first."""
-    steps = (pair.step, pair.answer) if pair.answer else (pair.step,)
-    found = (
-        each
-        for step in steps
-        for one in wrong.get(rows.place(step), ())
-        for each in one.diagnostics
+def _wrong(pair: Pair, wrong: Mapping[int, Sequence[Judged]]) -> tuple[list[Diagnostic], str]:
+    """Return the problems of all lines of a row, the most severe first, and the page to open.
+
+    Where it shows none of the lines that are wrong, that is the page of the first of these.
+    """
+    lines = [seq for seq in pair.lines if seq in wrong]
+    found = (each for seq in lines for one in wrong[seq] for each in one.diagnostics)
+    is_hidden = lines and lines[0] not in pair.lines[: 2 if pair.answer else 1]
+    return (
+        sorted(found, key=lambda one: tuple(Severity).index(one.severity)),
+        f"{pair.step.session}/{lines[0]}" if is_hidden else pair.place,
     )
-    return sorted(found, key=lambda one: tuple(Severity).index(one.severity))
 
 
 def _sorted(q: str, sort: str, column: str) -> str:

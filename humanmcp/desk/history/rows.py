@@ -83,6 +83,8 @@ class Step:
     times: int = 1
     until: str = ""
     """The time of the last line if it represents `times` lines (`folded`)."""
+    more: tuple[int, ...] = ()
+    """The numbers of the other lines that its row represents."""
     failed: bool = False
     """It is a tool result with `isError`."""
     method: str = ""
@@ -151,7 +153,9 @@ def folded(steps: Iterable[Step]) -> list[Step]:
         if at == len(found):
             found.append(step)
         else:
-            found[at] = replace(found[at], times=found[at].times + 1, until=step.at)
+            row = found[at]
+            more = (*row.more, step.seq)
+            found[at] = replace(row, times=row.times + 1, until=step.at, more=more)
     return found
 
 
@@ -273,6 +277,22 @@ class Pair:
     answer: Step | None = None
     state: str = ""
     times: int = 1
+    more: tuple[int, ...] = ()
+    """The numbers of the lines of the other pings."""
+
+    def answered(self, step: Step) -> Pair:
+        """Return the row with a response. One of several pings that failed is what it shows."""
+        if self.answer is None:
+            return replace(self, answer=step, state=answered_state(step))
+        state = self.state if self.state == "error" else answered_state(step)
+        return replace(self, state=state, more=(*self.more, step.seq))
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The numbers of all lines that it represents, those that it shows first."""
+        steps = (self.step, self.answer) if self.answer else (self.step,)
+        others = (seq for one in steps for seq in one.more)
+        return (*(one.seq for one in steps), *others, *self.more)
 
     @property
     def took(self) -> float | None:
@@ -324,12 +344,13 @@ def pairs(steps: Iterable[Step]) -> list[Pair]:
         if step.kind in ANSWERS:
             at = asked.pop((step.session, step.id, not step.inwards), None)
             if at is not None:
-                found[at] = replace(found[at], answer=step, state=answered_state(step))
+                found[at] = found[at].answered(step)
                 continue
         elif step.kind in ASKS:
             if step.word == "ping" and step.session in pings:
                 at = pings[step.session]
-                found[at] = replace(found[at], times=found[at].times + 1)
+                row = found[at]
+                found[at] = replace(row, times=row.times + 1, more=(*row.more, step.seq))
                 asked[step.session, step.id, step.inwards] = at
                 continue
             pings |= {step.session: len(found)} if step.word == "ping" else {}

@@ -544,10 +544,12 @@ def said(board: Board, session: str, most: int) -> list[Frame]:
 def paired_up(board: Board, found: Iterable[Pair]) -> list[Pair]:
     """Return rows whose exchanges are complete, with what is so of each exchange now.
 
-    The other half of an exchange may be on another page, or not match the search.
+    The other half of an exchange may be on another page, or not match the search. No line is in
+    two rows, as it would be where an id was used twice.
     """
-    halves = OtherHalves(board, _SEARCH_FOR)
-    return [_completed(board, halves, one) for one in found]
+    halves, rows = OtherHalves(board, _SEARCH_FOR), list(found)
+    taken = {(one.step.session, seq) for one in rows for seq in one.lines}
+    return [_completed(board, halves, one, taken) for one in rows]
 
 
 def exchange(board: Board, session: str, frame: Frame) -> list[Frame]:
@@ -606,13 +608,17 @@ def linked(board: Board, step: Step) -> Step:
     return replace(step, in_inbox=board.waits(key) or item is not None)
 
 
-def _completed(board: Board, halves: OtherHalves, pair: Pair) -> Pair:
+def _completed(board: Board, halves: OtherHalves, pair: Pair, taken: set[tuple[str, int]]) -> Pair:
     """Add the missing half of an exchange, and its state."""
     step = pair.step
     item = board.item(Key(step.session, step.number))
     view = board.session(step.session)
     if pair.answer is None and step.times == 1 and step.kind in (*ASKS, *ANSWERS):
-        pair = _with_other_half(board, halves, view, pair)
+        whole = _with_other_half(board, halves, view, pair)
+        others = {(step.session, seq) for seq in whole.lines if seq != step.seq}
+        is_new = taken.isdisjoint(others)
+        pair = whole if is_new else replace(pair, state=pair.state and whole.state)
+        taken |= others
     pair = replace(pair, step=replace(pair.step, in_inbox=item is not None))
     if item is None or pair.step.kind not in ASKS or pair.state in ("", "error"):
         return pair

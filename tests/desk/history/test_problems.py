@@ -17,8 +17,8 @@ from humanmcp.desk.history import problems
 from humanmcp.inbox.contract import Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from tests.browser.seats import INITIALIZE, call
-from tests.desk.history.test_opening import opened
+from tests.browser.seats import INITIALIZE, call, request
+from tests.desk.history.test_opening import drop, opened
 from tests.support.desk_process import Desking
 from tests.support.inbox_folder import Shell
 from tests.support.serve_process import Serving
@@ -44,6 +44,8 @@ def calls(*answers: str) -> str:
 
 
 RIGHT: Final = message(id=1, result={"content": [{"type": "text", "text": "1 EUR"}]})
+PING: Final = '{"jsonrpc":"2.0","id":%d,"method":"ping"}'
+CASES: Final = Path(__file__).parents[2] / "cases/inputs"
 FILES: Final = {
     "right": calls(RIGHT),
     "an id of another type": calls(RIGHT.replace('"id": 1', '"id": "1"')),
@@ -60,16 +62,35 @@ FILES: Final = {
     "no answer": calls(RIGHT).rpartition("\n")[0],
     "a line that is cut": calls(RIGHT[:-9], RIGHT.replace('"id": 1', '"id": 2')),
     "a batch": calls(f"[{RIGHT}, {RIGHT}]"),
+    "pings of which one is answered wrongly": "\n".join(
+        (PING % 1, message(id=1, result=None), PING % 2, message(id=2, result={}))
+    ),
+    "an id that is used twice": "\n".join((call("1"), call("1"), *[RIGHT] * 3)),
+    "progress that goes back": "\n".join(
+        (
+            request("tools/call", {"name": "a", "_meta": {"progressToken": 1}}, "1"),
+            *(
+                message(
+                    method="notifications/progress", params={"progressToken": 1, "progress": now}
+                )
+                for now in (1, 3, 2, 4)
+            ),
+            RIGHT,
+        )
+    ),
     "responses alone": RIGHT.replace("text", "txt") + "\n" + RIGHT.replace('"id": 1, ', ""),
 }
 
 
-def told_by_check(shell: Shell, file: Path) -> str:
-    """Return how the terminal counts the problems of a file."""
-    (counted,) = re.findall(
-        r"checked, (?:with )?(.*)\.$", shell("check", str(file)).out, re.MULTILINE
-    )
-    return str(counted)
+def told_by_check(shell: Shell, file: Path) -> tuple[int, str]:
+    """Return how many problems of a file the terminal tells, and how it counts them, if so."""
+    out = shell("check", str(file)).out
+    counted = re.findall(r"(?:checked, with|would not be sent:) (\d.*)\.$", out, re.MULTILINE)
+    said = str(counted[0]) if counted else ""
+    if said or "checked, with no" in out:
+        return sum(int(one.split()[0]) for one in said.split(", ") if said), said
+    problems = json.loads(shell("check", "--json", str(file)).out)["problems"]
+    return sum(one["level"] != "repaired" for one in problems), ""
 
 
 @pytest.fixture(scope="module")
@@ -79,31 +100,37 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 - a 
         yield desk
 
 
-@pytest.mark.parametrize("name", FILES)
+def told(page: str) -> list[int]:
+    """Return the numbers of problems that an exported page marks."""
+    return [int(one) for one in re.findall(r"&#9888; (\d+)", page)]
+
+
+@pytest.mark.parametrize("name", [*FILES, *sorted(one.name for one in CASES.iterdir())])
 def test_everything_tells_the_same_problems_of_a_file(
     shown: Desking, shell: Shell, tmp_path: Path, name: str
 ) -> None:
     """Terminal, Check, the rows of the history, and the exported page."""
-    file = tmp_path / "a.jsonl"
-    file.write_text(FILES[name], encoding="utf-8")
-    said = told_by_check(shell, file)
-    session = opened(shown, FILES[name])["session"]
+    file = CASES / name
+    if name in FILES:
+        file = tmp_path / "a.jsonl"
+        file.write_text(FILES[name], encoding="utf-8")
+    answer = drop(shown, file.read_bytes())
+    if answer.status == 422:  # a log, in which nothing is to be checked
+        assert "problems" not in shell("check", "--json", str(file)).out
+        return
+    session = json.loads(answer.text)["session"]
+    count, said = told_by_check(shell, file)
     check = shown.page(f"/check/{session}")
     history = shown.page(f"/history?q=session:{session}")
     page = shell("export", str(file), "--format", "html").out
     live = shown.page(f"/export/{session}?form=html")
-    if said == "no errors and no warnings":
-        assert "No problems." in check
-        assert "problem-mark" not in history
-        assert "&#9888;" not in page + live
-        return
-    assert f"{said}." in check
-    count = sum(int(one.split()[0]) for one in re.split(r", ", said))
     marks = re.findall(r'⚠ <span class="kind">[\w-]+ \(\w+\)(?: \+(\d+))?', history)
     assert sum(1 + int(more or 0) for more in marks) == count
-    for exported in (page, live):
-        assert f"<dd>{said}</dd>" in exported
-        assert sum(map(int, re.findall(r"&#9888; (\d+)", exported))) == count
+    assert [sum(told(one)) for one in (page, live)] == [count, count]
+    assert ('<p role="status">No problems.' in check) == (not count)
+    if said:
+        assert f"{said}." in check
+        assert all(f"<dd>{said}</dd>" in one for one in (page, live))
 
 
 def test_a_wrong_message_is_found_and_its_detail_says_what_is_right(shown: Desking) -> None:
