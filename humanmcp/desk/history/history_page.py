@@ -173,7 +173,7 @@ def _sorted(q: str, sort: str, column: str) -> str:
 
 
 def _chips(found: Iterable[Pair], q: str) -> list[tuple[str, str, bool]]:
-    """Return words that narrow down the shown lines, those in use first.
+    """Return words that narrow down the shown lines: those in use, then what is wrong.
 
     The address of each adds it to the search, or removes one that is in use.
     """
@@ -191,7 +191,7 @@ def _chips(found: Iterable[Pair], q: str) -> list[tuple[str, str, bool]]:
         if " " not in value and (key != "session" or len(values) > 1)
     ]
     terms = dict.fromkeys(
-        [*chosen, *offered, "kind:error", f"kind:{PROBLEM}", "state:cancelled", f"kind:{MARKED}"]
+        [*chosen, f"kind:{PROBLEM}", "kind:error", *offered, "state:cancelled", f"kind:{MARKED}"]
     )
     return [(one, f"/history?{urlencode({'q': _toggled(q, one)})}", one in chosen) for one in terms]
 

@@ -138,6 +138,8 @@ def test_a_wrong_message_is_found_and_its_detail_says_what_is_right(shown: Deski
     session = opened(shown, FILES["an unknown type"])["session"]
     found = shown.page(f"/history?q=session:{session}+kind:problem")
     assert re.findall(r'<tr class="(\w+ \w+)"', found) == ["request answered"]
+    chips = shown.page("/history").partition('id="chips"')[2]  # the first filter is seen at once
+    assert chips.index(">kind:problem<") < chips.index(">method:")
     (number,) = re.findall(rf'href="/line/{session}/(\d+)"', shown.page(f"/check/{session}"))
     for line in (number, str(int(number) - 1)):  # from its request, too
         detail = shown.page(f"/line/{session}/{line}")
