@@ -191,22 +191,22 @@ def whole_card(opened: OpenExchange) -> ApprovalCard | None:
 
 def headline(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> str:
     """Return who wants to do what."""
-    who, tool = client_of(opened.facts) or say(SECTION, "an agent"), approval.tool
-    if opened.prompt is not None:
-        who = " · ".join(filter(None, (who, one_line(opened.prompt.agent_type, 40))))
-        tool = " · ".join(filter(None, (opened.prompt.server, tool)))
-    tool = one_line(tool, LONGEST_TOOL)
-    return say(SECTION, f"kind {_kind(approval, card)}", who=who, tool=tool)
+    who, prompt = client_of(opened.facts) or say(SECTION, "an agent"), opened.prompt
+    if prompt is not None and prompt.agent_type:
+        who = f"{who} · {one_line(prompt.agent_type, 40)}"
+    return say(SECTION, f"kind {_kind(approval, card)}", who=who, tool=_tool(approval))
 
 
-def heading(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> tuple[str, str]:
+def heading(approval: Approval, card: ApprovalCard) -> tuple[str, str]:
     """Return what is wanted, as a list says it, and the tool that does it, where it is not said."""
-    kind, tool = _kind(approval, card), approval.tool
-    if opened.prompt is not None:
-        tool = " · ".join(filter(None, (opened.prompt.server, tool)))
-    tool = one_line(tool, LONGEST_TOOL)
+    kind, tool = _kind(approval, card), _tool(approval)
     code = {"question": "answer", "problem": "unread"}.get(kind, kind)
     return say("wants", code, tool=tool), tool if kind in {"command", "edit", "file"} else ""
+
+
+def _tool(approval: Approval) -> str:
+    server = "" if approval.agent is None else approval.agent.server
+    return one_line(" · ".join(filter(None, (server, approval.tool))), LONGEST_TOOL)
 
 
 def _kind(approval: Approval, card: ApprovalCard) -> str:

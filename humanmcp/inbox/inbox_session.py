@@ -67,6 +67,21 @@ class TransportNotes(Protocol):
         """Return the notes since the last call."""
 
 
+def signed(decision: DecisionRecord, reply: Reply, taken_at: str) -> DecisionRecord:
+    """Return a decision with what is known of the person's reply, which is taken now."""
+    return decision._replace(
+        by=reply.by,
+        who=reply.who,
+        device=reply.device,
+        where=origin_in_words(reply.by, reply.device),
+        shown=reply.shown,
+        shown_at=reply.shown_at,
+        sent_at=reply.at,
+        taken_at=taken_at,
+        anyway=reply.anyway,
+    )
+
+
 class InboxSession:
     """One session of an inbox, for the process that runs it. Safe to use from several threads."""
 
@@ -231,19 +246,7 @@ class InboxSession:
     def decided(self, decision: DecisionRecord, reply: Reply) -> str:
         """Return the record of a decision, with what is known of the person's reply."""
         with self._lock:
-            record = self.decisions.add(
-                decision._replace(
-                    by=reply.by,
-                    who=reply.who,
-                    device=reply.device,
-                    where=origin_in_words(reply.by, reply.device),
-                    shown=reply.shown,
-                    shown_at=reply.shown_at,
-                    sent_at=reply.at,
-                    taken_at=self.stamp(),
-                    anyway=reply.anyway,
-                )
-            )
+            record = self.decisions.add(signed(decision, reply, self.stamp()))
             chain = self.decisions
             self.facts = self.facts._replace(decisions=chain.number, last_decision=chain.last)
         return record

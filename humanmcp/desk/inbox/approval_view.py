@@ -52,7 +52,7 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> dict[str, Any] | None
     editable = not (is_closed or len(approval.text) > LONGEST or approvals.is_fixed(approval))
     texts = approvals.input_as_typed(approval) if editable else ()
     return {
-        "heading": approvals.heading(opened, approval, card),
+        "heading": approvals.heading(approval, card),
         "digest": approval.digest,
         "folder": approvals.folder_of(opened),
         "problem": say(approvals.SECTION, approval.problem) if approval.problem else "",

@@ -35,22 +35,19 @@ from humanmcp.extensions.agents.guests import (
     ENDINGS,
     amend_record,
     begin_facts,
+    decision_about,
     fitting_pattern,
     record_unconfirmed,
+    write_down,
 )
 from humanmcp.extensions.agents.printer import SECTION
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import FALLBACK_POLL, SLOW, Attendant
-from humanmcp.inbox.contract import Answer, InboxError, Item, Key, Purpose, Reply, Tail, Waiting
-from humanmcp.inbox.inbox_session import Stamps
+from humanmcp.inbox.contract import Answer, InboxError, Item, Key, Purpose, Reply, Waiting
+from humanmcp.inbox.inbox_session import Stamps, signed
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.conversation.approvals import allowed
-from humanmcp.protocol.conversation.decisions import (
-    DecisionChain,
-    DecisionRecord,
-    origin_in_words,
-)
 from humanmcp.protocol.conversation.prompts import (
     action_of,
     approval_of_prompt,
@@ -63,7 +60,7 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from humanmcp.common.settings import Settings
     from humanmcp.extensions.agents.printer import Printer
@@ -216,37 +213,13 @@ class PromptWaiting:
         self, direction: Direction, raw: bytes, reply: Reply | None = None, action: str = ""
     ) -> None:
         """Add what came or goes out to the transcript, with the record of the decision."""
-        note, by = note_of(self._prompt), "" if reply is None else reply.by
-        frame = Frame(0, self._stamp(), direction, raw, self.key.number, by=by, note=note)
-
-        def write(tail: Tail) -> tuple[Sequence[Frame], Tail]:
-            own = frame._replace(seq=tail.seq + 1)
-            if reply is None:
-                return (own,), tail._replace(seq=own.seq)
-            chain = DecisionChain(tail.decisions, tail.last_decision)
-            record = chain.add(self._decision(reply, action, raw.decode()))
-            after = Tail(own.seq, chain.number, chain.last)
-            return (own._replace(decision=record),), after
-
-        self._inbox.share(self.key.session, write)
-
-    def _decision(self, reply: Reply, action: str, said: str) -> DecisionRecord:
-        return DecisionRecord(
-            *self.key,
-            self._prompt.name,
-            self._text,
-            said,
-            by=reply.by,
-            who=reply.who,
-            device=reply.device,
-            where=origin_in_words(reply.by, reply.device),
-            action=action,
-            shown=reply.shown,
-            shown_at=reply.shown_at,
-            sent_at=reply.at,
-            taken_at=self._stamp(),
-            agent=str(self._prompt),
-        )
+        at, note = self._stamp(), note_of(self._prompt)
+        frame = Frame(0, at, direction, raw, self.key.number, note=note)
+        decision = None
+        if reply is not None:
+            about = decision_about(self.key, self._prompt, self._text, raw.decode(), action)
+            frame, decision = frame._replace(by=reply.by), signed(about, reply, at)
+        write_down(self._inbox, self.key.session, frame, decision)
 
     @staticmethod
     def _keep(write: Callable[[], object]) -> str:

@@ -19,12 +19,12 @@ from humanmcp.inbox.contract import (
     TakenError,
     UnknownItemError,
 )
+from humanmcp.inbox.inbox_session import signed
 from humanmcp.protocol.conversation.allow_patterns import pattern_of
 from humanmcp.protocol.conversation.approvals import QUESTION_TOOLS, handed_back, read_once
 from humanmcp.protocol.conversation.decisions import (
     DecisionChain,
     DecisionRecord,
-    origin_in_words,
     sha256,
 )
 from humanmcp.protocol.conversation.prompts import (
@@ -39,7 +39,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from humanmcp.inbox.contract import Inbox, Item
+    from humanmcp.inbox.contract import Inbox, Item, Key
     from humanmcp.protocol.conversation.allow_patterns import AllowPattern
     from humanmcp.protocol.conversation.approvals import Approval
 
@@ -145,27 +145,34 @@ def _tool_ran(
 
 def amend_record(inbox: Inbox, item: Item, action: str, at: str, answered: str = "") -> None:
     """Add to the record of decisions what became of one: it ran, or was not printed."""
-    prompt, by = prompt_of(item), KEYBOARD if action == RAN else ""
-    record = DecisionRecord(
-        *item.key,
-        prompt.name,
-        item.line,
-        answered,
-        by=by,
-        where=origin_in_words(by, ""),
-        action=action,
-        taken_at=at,
-        agent=str(prompt),
-    )
+    reply = Reply("", by=KEYBOARD if action == RAN else "")
+    decision = decision_about(item.key, prompt_of(item), item.line, answered, action)
+    frame = Frame(0, at, Direction.NOTE, b"", item.key.number, reply.by, DECIDED)
+    write_down(inbox, item.key.session, frame, signed(decision, reply, at))
+
+
+def decision_about(
+    key: Key, prompt: AgentPrompt, asked: str, answered: str, action: str
+) -> DecisionRecord:
+    """Return the record of a decision about a prompt, without who made it."""
+    about = DecisionRecord(*key, prompt.name, asked, answered, action=action)
+    return about._replace(agent=str(prompt))
+
+
+def write_down(
+    inbox: Inbox, session: str, frame: Frame, decision: DecisionRecord | None = None
+) -> None:
+    """Add a line to the transcript of an agent, with the record of a decision."""
 
     def write(tail: Tail) -> tuple[list[Frame], Tail]:
+        own = frame._replace(seq=tail.seq + 1)
+        if decision is None:
+            return [own], tail._replace(seq=own.seq)
         chain = DecisionChain(tail.decisions, tail.last_decision)
-        line = chain.add(record)
-        frame = Frame(tail.seq + 1, at, Direction.NOTE, b"", item.key.number, by, DECIDED)
-        frame = frame._replace(decision=line)
-        return [frame], Tail(frame.seq, chain.number, chain.last)
+        record = chain.add(decision)
+        return [own._replace(decision=record)], Tail(own.seq, chain.number, chain.last)
 
-    inbox.share(item.key.session, write)
+    inbox.share(session, write)
 
 
 def record_unconfirmed(inbox: Inbox, session: str, at: str) -> None:
