@@ -6,8 +6,9 @@ turn has ended) belongs to the agent or the sub-agent that it names, and to no o
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering.guests import ENDED, RAN, TWIN, decision_of, twins_of
 from humanmcp.answering.standing import PERMITS, Standing, prompt_of
@@ -199,7 +200,7 @@ def _take_away(inbox: Inbox, item: Item, by: str) -> None:
 
 def _same(event: AgentPrompt, asked: Sequence[_Asked]) -> Iterator[_Asked]:
     """Yield the prompts that asked for the tool that has run, oldest first."""
-    ran = _without_answers(event.tool, read_once(event.input)[0])
+    ran = _comparison_key(event.tool, event.input)
     for one in asked:
         prompt = one.prompt
         if (prompt.tool, prompt.agent_id) != (event.tool, event.agent_id):
@@ -210,12 +211,16 @@ def _same(event: AgentPrompt, asked: Sequence[_Asked]) -> Iterator[_Asked]:
             continue
         given = decision_of(one.item)
         text = given.changed if given is not None and given.changed else prompt.input
-        if _without_answers(prompt.tool, read_once(text)[0]) == ran:
+        if not event.problem and _comparison_key(prompt.tool, text) == ran:
             yield one
 
 
-def _without_answers(tool: str, given: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return an input; of a question without what was answered at the keyboard."""
+def _comparison_key(tool: str, text: str) -> str:
+    """Return an input so that equal ones are equal texts: in JSON, `true` is not `1`.
+
+    Of a question without what was answered at the keyboard.
+    """
+    given = read_once(text)[0]
     if tool in QUESTION_TOOLS and isinstance(given, dict):
-        return {name: one for name, one in given.items() if name not in {"answers", "annotations"}}
-    return given
+        given = {name: one for name, one in given.items() if name not in {"answers", "annotations"}}
+    return json.dumps(given, sort_keys=True)

@@ -278,6 +278,41 @@ def test_whoever_answers_first_decides(agent: Agent) -> None:
         assert said(second) is None
 
 
+INPUT: Final = '{"a": 1, "b": [1, {}]}'
+TWICE: Final = '{"a": 1, "a": 2}'
+"""What nobody can read: which of the two counts differs from program to program."""
+
+
+@pytest.mark.parametrize(
+    ("asked", "ran", "is_same"),
+    [
+        (INPUT, '{"b": [1, {}], "a": 1}', True),
+        (INPUT, '{"a": true, "b": [1, {}]}', False),
+        (INPUT, '{"a": 1, "b": [true, {}]}', False),
+        (INPUT, '{"a": 1, "b": [1, []]}', False),
+        (INPUT, '{"a": 1, "b": [1, {}], "c": null}', False),
+        (INPUT, '{"a": "1", "b": [1, {}]}', False),
+        (TWICE, '{"b": 1, "b": 1}', False),
+        (INPUT, TWICE, False),
+    ],
+)
+def test_only_an_equal_input_takes_a_card_away(
+    agent: Agent, asked: str, ran: str, *, is_same: bool
+) -> None:
+    """Members may come in another order; `true` is not `1`, as it is in Python."""
+    sent = {name: one for name, one in CLAUDE.items() if name != "tool_input"}
+
+    def written(event: str, given: str) -> bytes:
+        text = json.dumps({**sent, "hook_event_name": event})
+        return f'{text[:-1]}, "tool_input": {given}}}'.encode()
+
+    with agent.asks(written("PermissionRequest", asked), "--host", "claude-code"):
+        opened = agent.card()
+        with agent.asks(written("PostToolUse", ran), "--host", "claude-code") as told:
+            assert said(told) is None
+        assert (agent.inbox.item(opened.key).reply is not None) is is_same
+
+
 def test_a_hook_of_another_session_takes_nothing_away(agent: Agent) -> None:
     """Two agents may ask for the same command."""
     with agent.asks(CLAUDE) as hook:
