@@ -369,6 +369,15 @@ def test_the_command_writes_the_hook_and_takes_it_out(
     assert not path.exists() or "humanmcp hook" not in path.read_text("utf-8")
 
 
+@pytest.mark.parametrize(
+    ("host", "second"), [("codex", 1), ("gemini-cli", 1000), ("qwen-code", 1000)]
+)
+def test_a_host_is_told_in_its_own_unit_how_long_to_wait(host: str, second: int) -> None:
+    """Qwen Code 0.15.10 took seconds for milliseconds, and ended the hook at once."""
+    (item, *_) = HOOKS[host].items("command", 60).values()
+    assert item["hooks"][0]["timeout"] == 60 * second
+
+
 @pytest.mark.parametrize("host", ["codex", "copilot-cli", "qwen-code"])
 def test_the_limit_that_is_told_is_that_of_the_hook(run: Callable[..., Ran], host: str) -> None:
     """A call of a tool waits as long as without the hook."""
