@@ -6,6 +6,7 @@ The room is killed in each step, while the teacher's page is asked all the time.
 from __future__ import annotations
 
 import io
+import os
 import re
 import threading
 import time
@@ -19,6 +20,9 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Final
 
+from humanmcp.extensions.classroom.room.clock import KEPT_EVERY
+from tests.extensions.classroom.room.test_pairs import STEPS as OF_PAIR
+from tests.extensions.classroom.room.test_pairs import answered, asked, inputs
 from tests.extensions.classroom.room.test_teaching import at_seat, table_of, without_running_clock
 from tests.support.room_process import Rooming, Visitor, is_over
 from tests.support.serve_http import initialize
@@ -29,8 +33,8 @@ SEATS: Final = 30
 UNKNOWN_TYPE: Final = '{"content":[{"type":"txt","text":"sunny"}]}'
 WRONG: Final = '{"jsonrpc":"2.0","id":0,"result":{"tools":[{"nam":"x"}]}}'
 HUGE: Final = "x" * 4 * 1024 * 1024
-SLOW: Final = 5.0
-"""Seconds by which two clocks may differ: thirty people share two processors."""
+ROUNDED: Final = 1.0
+"""Seconds: the table has whole ones."""
 
 
 @dataclass
@@ -54,13 +58,21 @@ class Learner:
     is_done: bool = False
     typed: str = ""
     """What stands in the box and was not sent."""
+    acted: float = 0.0
+    """When the own turn, or an order of the teacher that ends a step, began."""
     began: float = 0.0
-    took: dict[int, float] = field(default_factory=dict)
+    """The earliest moment at which the own step can have begun."""
+    seen: dict[int, float] = field(default_factory=dict)
+    """When the request of a step was seen: it had begun."""
+    took: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """Of each step that is over: the least seconds that it can have taken, and its `began`."""
+    lost: float = 0.0
+    """Seconds for which no room counted."""
 
     def join(self, room: Rooming) -> None:
         """Take a seat."""
-        self.room, self.visitor = room, room.learner(self.name)
         self.began = time.monotonic()
+        self.room, self.visitor = room, room.learner(self.name)
         self.turns = self.script(self)
 
     def asked(self) -> dict[str, Any]:
@@ -70,7 +82,9 @@ class Learner:
             waiting = self.visitor.waiting()
             return next((one for one in waiting if one["number"] == self.step), None)
 
-        return until(mine, f"step {self.step} of {self.name}")
+        found = until(mine, f"step {self.step} of {self.name}")
+        self.seen.setdefault(self.step, time.monotonic())
+        return found
 
     def path(self) -> str:
         """Return the path of the own request."""
@@ -79,7 +93,11 @@ class Learner:
 
     def document(self) -> str:
         """Return what the page shows in the box."""
-        return str(self.visitor.get(self.path()).json["document"])
+        return self.document_at(self.path())
+
+    def document_at(self, path: str) -> str:
+        """Return what stands in the box of a request."""
+        return str(self.visitor.get(path).json["document"])
 
     def write(self, text: str) -> set[str]:
         """Type as the page does: it saves and checks. Returns the mistakes in it."""
@@ -93,8 +111,8 @@ class Learner:
     def over(self, step: set[int]) -> None:
         """Note that the own step is over, in a set of steps."""
         step.add(self.step)
-        self.took[self.step] = time.monotonic() - self.began
-        self.began, self.typed, self.step = time.monotonic(), "", self.step + 1
+        self.took[self.step] = self.least(self.acted), self.began
+        self.began, self.typed, self.step = self.acted, "", self.step + 1
 
     def send(self, text: str, form: str = "message") -> None:
         """Send an answer, and count it."""
@@ -123,9 +141,19 @@ class Learner:
         else:
             self.send(self.document())  # the lesson fills it in
 
-    def seconds_at(self, step: int) -> float | None:
-        """Return the own count of the seconds at a step, also at the present one."""
-        return time.monotonic() - self.began if step == self.step else self.took.get(step)
+    def least(self, earliest: float) -> float:
+        """Return the least seconds that the own step can have taken, if it ended after a moment."""
+        return earliest - self.seen.get(self.step, earliest) - self.lost
+
+    def seconds_at(self, step: int, looked: float) -> tuple[float, float] | None:
+        """Return the bounds of the seconds at a step; the room was asked after `looked`."""
+        now = time.monotonic()
+        if step == self.step:
+            return self.least(looked), now - self.began
+        if step not in self.took:
+            return None
+        least, began = self.took[step]
+        return least, self.seen.get(step + 1, now) - began  # the room judges after the answer
 
     def row(self) -> dict[str, str]:
         """Return the cells of the table that are counted."""
@@ -406,6 +434,7 @@ class Watching:
 
 def differences(teacher: Visitor, people: list[Learner]) -> dict[str, Any]:
     """Return the cells that differ, by learner and column: the room's, and the learner's own."""
+    looked = time.monotonic()
     page, table, found = teacher.get("/room").text, table_of(teacher), {}
     signs = signs_of(page)
     for one in people:
@@ -415,7 +444,7 @@ def differences(teacher: Visitor, people: list[Learner]) -> dict[str, Any]:
         )
         cells |= {name: (row[name], own) for name, own in one.row().items() if row[name] != own}
         for at in range(1, STEPS + 1):
-            cells |= seconds_differ(row[f"seconds at step {at}"], one.seconds_at(at), at)
+            cells |= seconds_differ(row[f"seconds at step {at}"], one.seconds_at(at, looked), at)
         if bool(row["handed in (UTC)"]) != one.is_done:
             cells["handed in"] = (row["handed in (UTC)"], str(one.is_done))
         if cells:
@@ -433,11 +462,15 @@ def signs_of(page: str) -> dict[str, str]:
     }
 
 
-def seconds_differ(shown: str, own: float | None, at: int) -> dict[str, tuple[str, str]]:
-    """Return the cell if the room's clock differs from the learner's."""
+def seconds_differ(
+    shown: str, own: tuple[float, float] | None, at: int
+) -> dict[str, tuple[str, str]]:
+    """Return the cell if the room's clock cannot be right, by what the learner saw."""
     if own is None or not shown:
-        return {} if (own is None) == (not shown) else {f"seconds {at}": (shown, str(own))}
-    return {} if abs(float(shown) - own) <= SLOW else {f"seconds {at}": (shown, str(own))}
+        is_right = (own is None) == (not shown)
+    else:
+        is_right = own[0] - ROUNDED <= float(shown) <= own[1] + ROUNDED
+    return {} if is_right else {f"seconds {at}": (shown, str(own))}
 
 
 def clockless(teacher: Visitor) -> dict[str, dict[str, str]]:
@@ -455,16 +488,34 @@ def wait_until_equal(teacher: Visitor, people: list[Learner], when: str) -> None
 
 def open_next_step(teacher: Visitor, people: list[Learner], step: int) -> None:
     """Bring everybody to a step: the lesson answers what they left out."""
+    ordered = time.monotonic()
     teacher.order(act="step", step=step)
     for one in people:
+        one.acted = ordered
         while one.step < step:
             one.over(one.given)
 
 
 def act(people: list[Learner]) -> None:
     """Let everybody who is here take a turn, all at once."""
+
+    def take(one: Learner) -> None:
+        one.acted = time.monotonic()
+        next(one.turns, None)
+
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda one: next(one.turns, None), people))
+        list(pool.map(take, people))
+
+
+def killed(room: Rooming, people: list[Learner]) -> Rooming:
+    """Kill the room, and open it again: everybody is where they were."""
+    began = time.monotonic()
+    room.kill()
+    opened = Rooming(room.home)
+    for one in people:
+        one.room = opened
+        one.lost += time.monotonic() - began + KEPT_EVERY
+    return opened
 
 
 def test_a_class_is_counted_twice_and_killed_in_each_step(tmp_path: Path) -> None:
@@ -486,10 +537,7 @@ def test_a_class_is_counted_twice_and_killed_in_each_step(tmp_path: Path) -> Non
         act(here)
         wait_until_equal(teacher, here, f"step {step}, before the kill")
         before = clockless(teacher)
-        room.kill()
-        room = Rooming(tmp_path / "home")
-        for one in here:
-            one.room = room
+        room = killed(room, here)
         assert clockless(teacher) == before, f"step {step}, at once after the kill"
         act(here)
         if step < STEPS:
@@ -508,3 +556,47 @@ def test_a_class_is_counted_twice_and_killed_in_each_step(tmp_path: Path) -> Non
     assert watching.statuses == {200}
     log = "".join(file.read_text("utf-8") for file in room.home.rglob("desk.log"))
     assert "Traceback" not in log
+
+
+PAIRED: Final = int(os.environ.get("PAIRED", "7"))
+"""The learners of a class in pairs: with an odd number, one has no partner."""
+
+
+def test_a_class_in_pairs_is_counted_twice_and_killed_in_each_phase(tmp_path: Path) -> None:
+    """No pair is a step of the lesson; each request, text and cell is there after each kill."""
+    people = [Learner(f"P{number:02}", quick) for number in range(1, PAIRED + 1)]
+    room = Rooming(tmp_path / "home")
+    teacher = room.teacher()
+    for one in people:  # two by two, in the order in which they joined
+        one.join(room)
+    act(people)
+    for number in range(2):
+        pairs = list(zip(people[::2], people[1::2], strict=False))
+        teacher.order(act="swap" if number else "pair all")
+        for at, (who, method, result) in enumerate(OF_PAIR):
+            speakers = [pair[who if not number else 1 - who] for pair in pairs]
+            rows = [asked(one.visitor, method) for one in speakers]
+            paths = [f"/api/exchanges/{row['session']}/{row['number']}" for row in rows]
+            for one, path in zip(speakers, paths, strict=True):
+                text = f"{one.name} at {at}"
+                assert one.visitor.call(f"{path}/draft", {"text": text}).status == 200
+            wait_until_equal(teacher, people, f"{method}, before the kill")
+            before = clockless(teacher)
+            room = killed(room, people)
+            assert clockless(teacher) == before, method
+            for one, row, path in zip(speakers, rows, paths, strict=True):
+                again = asked(one.visitor, method)
+                assert (again["session"], again["number"]) == (row["session"], row["number"])
+                assert one.document_at(path) == f"{one.name} at {at}"
+            with ThreadPoolExecutor(8) as pool:
+                list(pool.map(lambda one: answered(one.visitor, method, result), speakers))  # noqa: B023 - done before the next
+        for one in people[: 2 * len(pairs)]:
+            until(lambda: "The conversation is over." in one.visitor.get("/").text, "the end")  # noqa: B023 - waited for
+        wait_until_equal(teacher, people, "at the end of the pairs")
+    teacher.order(act="part")
+    act(people)
+    act(people)
+    wait_until_equal(teacher, people, "back in the lesson")
+    said = [len(list(inputs(room, number + 1))) for number in range(PAIRED)]
+    assert said == [7] * (PAIRED // 2 * 2) + [0] * (PAIRED % 2), "each was model and server, once"
+    room.__exit__()
