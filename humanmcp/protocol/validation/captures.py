@@ -163,6 +163,8 @@ _NEAR: Final = 200
 _MOST_UNREAD: Final = 1_000
 """The maximum number of messages that cannot be read and are kept."""
 _LINE_FEED: Final = re.compile("\n")
+_BLANK: Final = re.compile(r"[ \t\ufeff]*+")
+_ENDED: Final = re.compile(r"[^\S\n]*+,?[^\S\n]*+(?:\n|\Z)")
 _MOST_LINES: Final = 10_000
 """The lines of a file that may tell that it is a log."""
 _FIRST: Final = re.compile(r"[^\s\ufeff].*")
@@ -313,7 +315,7 @@ class _Lines:
     """The lines of a text, without their ends. To keep each would take more than the text."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
         self._ends = array("I", (found.start() for found in _LINE_FEED.finditer(text)))
         self._ends.append(len(text))
         self._at, self._last = -1, ""
@@ -329,12 +331,15 @@ class _Lines:
 
     def __iter__(self) -> Iterator[str]:
         spans = pairwise(chain((-1,), self._ends))
-        return (self._text[before + 1 : end].removesuffix("\r") for before, end in spans)
+        return (self.text[before + 1 : end].removesuffix("\r") for before, end in spans)
+
+    def start(self, at: int) -> int:
+        """Return where a line begins."""
+        return self._ends[at - 1] + 1 if at else 0
 
     def joined(self, first: int, last: int) -> str:
         """Return the text of some lines."""
-        last = min(last, len(self) - 1)
-        return self._text[self._ends[first - 1] + 1 if first else 0 : self._ends[last]]
+        return self.text[self.start(first) : self._ends[min(last, len(self) - 1)]]
 
 
 class _Unread:
@@ -423,9 +428,8 @@ class _Capture:
                 self._cover((one,))
 
     def _cover(self, entries: Iterable[_Entry]) -> None:
-        for one in entries:
-            for at in range(one.line, one.last + 1):
-                self._covered[at] = True
+        for first, last in dict.fromkeys((one.line, one.last) for one in entries):
+            self._covered[first : last + 1] = b"\1" * (last + 1 - first)
 
     def _with_title(self, entry: _Entry) -> _Entry:
         """Add the lines above to the context of a message; one may say what the message is."""
@@ -531,7 +535,7 @@ class _Capture:
             )
             source, start = self.text, found.start
             if self._is_undone:
-                source, start = self.written.joined(one.line, one.last), one.column - 1
+                source, start = self.written.text, self.written.start(one.line) + one.column - 1
             is_quoted = not source.startswith(found.text, start)
             is_member = found.clues[-1][:1] == "/"
             yield CapturedLine(
@@ -630,10 +634,9 @@ class _Capture:
         return tuple(lines) if is_more else ()
 
     def _is_alone(self, entry: _Entry) -> bool:
-        text, end, before = self.text, entry.found.end, self._lines[entry.line][: entry.column - 1]
-        rest = text[end : text.find("\n", end) % (len(text) + 1)]
-        is_bare = not entry.found.is_wrapped and not before.strip(" \t\ufeff")
-        return is_bare and rest.strip() in ("", ",")
+        start, end = entry.found.start, entry.found.end
+        is_first = _BLANK.fullmatch(self.text, start - entry.column + 1, start)
+        return bool(is_first and not entry.found.is_wrapped and _ENDED.match(self.text, end))
 
     def _words(self) -> Iterator[CapturedLine]:
         """Yield the lines of a log without messages."""

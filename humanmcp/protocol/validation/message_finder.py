@@ -202,8 +202,6 @@ _CUT: Final = 10
 _LEAST: Final = 1 << 19
 _GREATEST: Final = 1 << 25
 _CLOSER: Final = re.compile(r"[}\]]")
-_DEEP: Final = 1000
-"""Characters that are charged for a value that is nested too deep to read."""
 _DEEPEST: Final = 24
 """The maximum number of objects and arrays around a message."""
 _MOST_QUOTED: Final = 4
@@ -217,7 +215,7 @@ _MOST_VALUES: Final = 20_000
 _LONGEST_LITERAL: Final = 1 << 18
 _TORN: Final = re.compile(
     r"""(?:\[\s*+)?+\{[ \t]*+["']?(?:jsonrpc\b"""
-    r"""|(?:id|method|result|error|params)"[^\n]{0,4000}?"jsonrpc")"""
+    r"""|(?:id|method|result|error|params)"[^\n]{0,1000}?"jsonrpc")"""
 )
 _WORD_ENDS: Final = re.compile(r"(?<=\s)(?=\S)")
 _VARIED: Final = re.compile(r"[\d:.,+/A-Za-f-]{1,40}")
@@ -246,11 +244,12 @@ def _same_words(words: str, text: str, at: int) -> list[str]:
     It is parted where a number, a time or a letter is: they differ.
     """
     parts = _WORD_ENDS.split(_VARIES.sub("\0", words))
-    for most in range(len(parts), max(0, len(parts) - _MOST_WORDS), -1):
-        same = "".join(parts[:most]).split("\0")
-        if _after(same, text, at) >= 0:
-            return same
-    return []
+    count = 0
+    for part in parts:
+        if (at := _after(part.split("\0"), text, at)) < 0:
+            break
+        count += 1
+    return "".join(parts[:count]).split("\0") if count > max(0, len(parts) - _MOST_WORDS) else []
 
 
 def _after(words: list[str], text: str, at: int) -> int:
@@ -279,8 +278,8 @@ class MessageFinder:
         first = len(text) - len(text.lstrip(_SPACE))
         self._whole = first, len(text.rstrip(_SPACE))
         self._mark = MARK.search(text)
-        self._line = 0
-        """Where the line begins that is searched."""
+        self._line, self._line_end = 0, -1
+        """Where the line begins and ends that is searched."""
         self._after = 0
         """Where the last message ends."""
         self._wrong_at = 0
@@ -289,7 +288,9 @@ class MessageFinder:
     def __iter__(self) -> Iterator[FoundMessage]:
         text, at = self._text, 0
         while self._next_mark(at) and (opened := OPENER.search(text, at)):
-            self._line = text.rfind("\n", at, opened.start()) + 1 or self._line
+            if opened.start() > self._line_end:
+                self._line = text.rfind("\n", at, opened.start()) + 1 or self._line
+                self._line_end = text.find("\n", opened.start()) % (len(text) + 1)
             left, found = self._effort.left, self._read(opened)
             at = opened.start() + 1
             if found is not None:
@@ -300,7 +301,7 @@ class MessageFinder:
                         self._effort.left = max(left, self._effort.left)
                     yield one
             elif self._effort.is_spent:  # only the first value of each line that has an end
-                closer = _CLOSER.search(text, text.find("\n", at) % (len(text) + 1))
+                closer = _CLOSER.search(text, self._line_end)
                 if closer is None:
                     return
                 at = text.rfind("\n", at, closer.start())
@@ -372,12 +373,12 @@ class MessageFinder:
         mark = self._next_mark(start)
         if mark is not None and mark.start() < start + _LONGEST_LITERAL:
             end, plain, is_cut = as_json(text, start, _LONGEST_LITERAL)
-            self._effort.left -= end - start
             if plain and "jsonrpc" not in plain:
                 return end, ()
             if plain and self._decoded(lambda size: plain[:size]) is not None:
                 context = self._context(start).below("=literal")
                 return end, self._nested(_Quoted(start, end, plain, is_cut=is_cut), context)
+            self._effort.left -= end - start
         if _TORN.match(text, start):
             self._effort.left -= _PER_TRY
             prefix = text[self._line : min(start, self._line + _WORDS)]
@@ -484,7 +485,7 @@ class MessageFinder:
     def _window(self, start: int) -> Callable[[int], str]:
         """Return a function that returns the first characters of what begins here."""
         text = self._text
-        until = text.find("\n", start) % (len(text) + 1) if self._effort.is_spent else len(text)
+        until = self._line_end if self._effort.is_spent else len(text)
         return lambda size: text[start : min(start + size, until)]
 
     def _decoded(
@@ -502,7 +503,7 @@ class MessageFinder:
                 if len(window) < size or not is_cut or self._effort.is_spent:
                     return None
             except RecursionError:
-                self._effort.left -= _DEEP
+                self._effort.left -= len(window) // 4
                 return None
         return None
 
@@ -511,11 +512,11 @@ class MessageFinder:
 
         Where the words are an offset, the program has cut the value at a width.
         """
-        prefix, first = self._text[self._line : start], self._text.find("\n", start)
-        is_wrong = self._wrong_at < first - start - _CUT  # whatever the next lines say
-        if not prefix.strip() or len(prefix) > _WORDS or first < 0 or is_wrong:
-            return None
-        same = _same_words(prefix, self._text, first + 1)
+        first = self._line_end
+        if start - self._line > _WORDS or start + self._wrong_at < first - _CUT:
+            return None  # whatever the next lines say
+        prefix = self._text[self._line : start]
+        same = _same_words(prefix, self._text, first + 1) if prefix.strip() else []
         if not same:
             return None
         two = self._text.find("\n", first + 1) % (len(self._text) + 1) - start

@@ -189,10 +189,12 @@ def _joined(run: re.Match[str], between: str = "\n") -> str:
 
 def _unfolded(text: str) -> str:
     """Join the lines that a terminal broke at its width."""
-    sizes = Counter(line.end() - line.start() for line in re.finditer(".*", text))
-    width = max(sizes)
-    is_folded = width >= _NARROWEST and sizes[width] >= _MOST_CHANCE
-    return re.sub(rf"(?m)(?:^.{{{width}}}\n{_GOES_ON})+.*", _joined, text) if is_folded else text
+    wide = re.finditer(rf"(?m)^.{{{_NARROWEST},}}", text)
+    sizes = Counter(line.end() - line.start() for line in wide)
+    width = max(sizes, default=0)
+    if sizes[width] < _MOST_CHANCE:
+        return text
+    return re.sub(rf"(?m)(?:^.{{{width}}}\n{_GOES_ON})+.*", _joined, text)
 
 
 def _undumped(run: re.Match[str]) -> str:
@@ -212,6 +214,7 @@ _GOES_ON: Final = r"""(?!(?<=[}\]]\n)[^,}\]\s"'\\])"""
 """What stands behind a bracket in JSON, also on the next line of a terminal."""
 _MOST_CHANCE: Final = 3
 """So many lines have the full width of a terminal, and not by chance."""
+_SIGNED: Final = re.compile("(?:=[0-9A-F]{2})+")
 _INLINE: Final = "(?:span|font|mark|em|b|i)"
 """The tags with which a page colours a text."""
 _CHUNK: Final = r"\r?\n[0-9a-fA-F]{1,6}\r?\n"
@@ -240,6 +243,8 @@ FILE_LAYERS: Final = (
     ),
     _each(f"6[aA] ?73 ?6[fF] ?6[eE]|0000{_GAP}[0-9a-fA-F]", rf"(?:{_ROW.pattern}\n?)++", _undumped),
     _each(r"\n[0-9a-fA-F]{1,6}\r?\n", f"^(?:.*{_CHUNK})+.*", lambda run: _joined(run, _CHUNK)),
+    _each("[{[]#01[12]", "#01[12]", " ")._replace(is_hidden=True),
+    FileLayer(re.compile(r"=22|=\r?\n"), lambda text: _SIGNED.sub(_signed, _joined_ends(text))),
     *(_each(between, between, "") for between in ("', b'", """'"(?=')""")),
     _each(f"</{_INLINE}>", rf"</?{_INLINE}\b[^<>]*>", ""),
     FileLayer(re.compile(r"\{"), _unfolded),
@@ -252,6 +257,15 @@ FILE_LAYERS: Final = (
     ),
 )
 """What is undone if then more messages can be read in the file."""
+
+
+def _joined_ends(text: str) -> str:
+    """Join the lines of a quoted-printable text, which end with a sign if they go on."""
+    return re.sub(r"(?m)(?:^.*=\r?\n)+.*", lambda run: _joined(run, "=\r?\n"), text)
+
+
+def _signed(run: re.Match[str]) -> str:
+    return bytes.fromhex(run[0].replace("=", "")).decode(*_UTF8)
 
 
 def _percent(sign: re.Match[str]) -> str:

@@ -7,6 +7,7 @@ import html
 import io
 import json
 import pprint
+import quopri
 import re
 import shlex
 import string
@@ -287,6 +288,15 @@ WRAPPINGS: Final[dict[str, Wrapping]] = {
         f"GET /x?dir={TX(way)}&m={urllib.parse.quote(urllib.parse.quote(text))} 200"
     ),
     "carets": lambda way, text, _: rf"C:\x>echo {ENDS(way)} " + re.sub(r'([&<>|^"])', r"^\1", text),
+    "quoted-printable": lambda way, text, _: (
+        quopri.encodestring(f"{TX(way)}: {text}".encode()).decode().replace('"', "=22")
+    ),
+    "quoted-printable, quotes as they are": lambda way, text, _: quopri.encodestring(
+        f"{TX(way)}: {text}".encode()
+    ).decode(),
+    "line feeds as rsyslog writes them": lambda way, text, at: (
+        f"{AT.format(at)} box app: {TX(way)} " + pretty(text).replace("\n", "#012")
+    ),
     "backslashes doubled": lambda way, text, at: (
         f"{at}\t{side('in', 'out')(way)}\t" + text.replace("\\", "\\\\")
     ),
@@ -359,6 +369,7 @@ EXACT: Final = tuple(
         *("constructors", "Elixir", "Python, a dictionary", "Python, bytes", "Python, a text"),
         *("XML, a section", "lines of a width, with offsets", "a table of digits"),
         *("a table of digits, another", "percent signs twice", "carets", "records with a mark"),
+        *("quoted-printable", "quoted-printable, quotes as they are"),
     )
 )
 """The wrappings that change nothing of a message. In SQL, words in which each backslash is doubled
@@ -652,11 +663,19 @@ def test_what_is_packed_is_read_up_to_a_bound() -> None:
     assert len(layer.undone(" ".join([bomb] * 40))) < 1 << 26
 
 
-def test_messages_on_one_line_take_as_long_as_on_their_own_lines() -> None:
+ONE_TEXT: Final = {
+    "an array": lambda many: f"[{','.join(many)}]",
+    "a line without an end": "".join,
+}
+
+
+@pytest.mark.parametrize("name", ONE_TEXT)
+def test_messages_in_one_text_take_as_long_as_on_their_own_lines(name: str) -> None:
     """Each part of the file is counted once, also where it has no line feed."""
-    one = '{"d":"in","m":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"a":"%s"}}}'
-    many = [one % ("x" * 300)] * 8_000
-    assert cost(f"[{','.join(many)}]") < 4 * cost("\n".join(many)) + 0.05
+    one = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"a":"%s"}}'
+    bare = [one % ("x" * 300)] * 8_000
+    many = [f'{{"d":"in","m":{each}}}' for each in bare] if name == "an array" else bare
+    assert cost(ONE_TEXT[name](many)) < 4 * cost("\n".join(many)) + 0.05
 
 
 @pytest.mark.parametrize("words", ["a\nb", "ō", "\\", "C:\\new", "\\u014d", "it's"])
