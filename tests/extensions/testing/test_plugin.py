@@ -18,6 +18,7 @@ import pytest
 from humanmcp import extensions
 from humanmcp.common.book_file import BookFileError
 from humanmcp.extensions.testing.plugin import MockServer, humanmcp_server
+from tests.support.ports import own_port
 from tests.support.serve_process import Serving
 from tests.support.verdicts import R2025
 from tests.support.waiting import until
@@ -480,11 +481,10 @@ HEARS_AN_ERROR = AT_AN_ADDRESS.replace(
 
 @pytest.mark.parametrize("mode", ["all", "once", "new_episodes"])
 def test_the_error_of_a_server_that_is_not_there_is_not_recorded(
-    project: Project, server: MockServer, mode: str
+    project: Project, mode: str
 ) -> None:
     """The program in between says it, not the server: the next run would be green with it."""
-    real = f'server_url="{server.address}"'
-    server.stop()
+    real = f'server_url="http://127.0.0.1:{own_port()}/mcp"'  # nobody listens there
     test = HEARS_AN_ERROR.replace("command=REAL", real)
     told = project.run(test, "--humanmcp-record-mode", mode)[1]
     assert not project.file.exists(), told
