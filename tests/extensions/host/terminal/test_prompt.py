@@ -276,10 +276,10 @@ def test_a_form_is_filled_in_at_the_terminal(tmp_path: Path) -> None:
 def test_strictness_timeouts_and_pretty_lines(tmp_path: Path) -> None:
     """At the prompt, with the other style of the log."""
     server = (sys.executable, str(SCRIPTED), "no-tools")
-    flags = ("--strict", "--timeout", "0.3", "--pretty")
+    flags = ("--strict", "--timeout", "3", "--pretty")
     run = typed(tmp_path, flags, "tools/list", "test/silence", "ping", server=server)
     assert 'the server did not declare the capability "tools"' in run.stdout
-    assert "no answer to test/silence within 0.3 s" in run.stdout
+    assert "no answer to test/silence within 3 s" in run.stdout
     assert '\n  "method": "notifications/cancelled",\n' in run.stderr
     assert '"method": "tools/list"' not in run.stderr
 
