@@ -56,7 +56,7 @@ BY_SERVER: Final = "forward"
 _TIMEOUT: Final = 0.5
 """Seconds that the server gets after each step of its end: a host gives all of us two."""
 
-PATIENCE: Final = 30.0
+PATIENCE: Final = 60.0
 """Seconds for the server to answer our handshake; a server that is installed first takes long."""
 
 _HANDSHAKE: Final = RequestId.of("humanmcp-handshake")
