@@ -162,6 +162,23 @@ def test_what_came_while_the_next_page_was_on_its_way_is_opened(
     expect(page.locator(".asked")).to_contain_text("Osaka")
 
 
+def test_what_came_while_the_page_asked_what_became_of_a_request_is_opened(
+    host: Serving, opened: Opened
+) -> None:
+    """The desk had answered before it came, and the page heard of it before it had the answer."""
+    page = opened(call("1", city="Tokyo"))
+
+    def late(route: Route) -> None:
+        answer = route.fetch()
+        host.say(call("2", city="Osaka"))
+        expect(page.locator("#rows .row", has_text="Osaka")).to_be_visible()
+        route.fulfill(response=answer)
+
+    page.route("**/status", late, times=1)
+    host.say('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
+    expect(page.locator(".asked")).to_contain_text("Osaka")
+
+
 def test_what_became_of_the_last_request_does_not_lock_the_next(
     desk: Desking, host: Serving, window: Windows
 ) -> None:

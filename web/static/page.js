@@ -19,6 +19,7 @@ export class Page {
     /** @type {Composer | null} */
     this.composer = null;
     this.address = "";
+    this.isAsking = false; // what became of the open request
     const { state, next } = maybe("status")?.dataset ?? {};
     this.passed = next; // it waited already when a person opened this
     const [opening] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
@@ -56,7 +57,10 @@ export class Page {
     if (Number(document.body.dataset.version) < version) this.refreshStatus(); // something was heard while this was on its way
   }
 
-  refreshStatus = oneAtATime(() => takeStatus(this));
+  refreshStatus = oneAtATime(() => {
+    this.isAsking = true;
+    return takeStatus(this).finally(() => { this.isAsking = false; });
+  });
 
   /** @param {OutcomeShape} outcome @param {Composer} from */
   async sent(outcome, from) {
