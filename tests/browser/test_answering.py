@@ -167,7 +167,7 @@ def test_what_is_typed_while_the_editor_loads_stays_and_goes_on_in_it(opened: Op
     area.press("ControlOrMeta+a")
     page.keyboard.type("wrote")
     area.dispatch_event("compositionstart")
-    until(lambda: held, "the editor is asked for")[0].continue_()
+    until(lambda: page.evaluate("1") and held, "the editor is asked for")[0].continue_()
     page.evaluate("import(document.body.dataset.editor)")
     expect(area).to_be_visible()
     area.dispatch_event("compositionend")
