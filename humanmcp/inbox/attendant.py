@@ -223,7 +223,7 @@ def on_a_beat(moment: float) -> float:
 
 
 class PollSchedule:
-    """The next moments. `rung` is set from the bell's thread; all else belongs to the session."""
+    """The next moments. Any thread may set `rung`; all else belongs to the session."""
 
     def __init__(self, bell: Doorbell | None, *, text: bool = True) -> None:
         """Everything is to be looked at now. `text`: there is an `out.txt`."""

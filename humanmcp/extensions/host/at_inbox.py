@@ -120,8 +120,9 @@ class QuestionInbox:
                 self._questions.pop(number, None)
             judge(NOT_KEPT, TextForm.ERROR)
             return
-        self._schedule.arrived(time.monotonic())
-        self._wake()  # where no bell hangs it is looked at more often from now on
+        # A desk may have answered, and rung, before the inbox asked for its replies.
+        self._schedule.rung = True
+        self._wake()
         if not question.over.empty():  # withdrawn while it was on its way to the inbox
             self._inbox_session.close(number, ExchangeState.CANCELLED)
         question.over.get()

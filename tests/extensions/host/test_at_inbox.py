@@ -15,8 +15,10 @@ import pytest
 
 from humanmcp.extensions.host.at_inbox import PersonAsked, QuestionInbox
 from humanmcp.inbox import attendant
+from humanmcp.inbox.atomic import Signature
 from humanmcp.inbox.contract import Answer, Item, Key, Reply, Role, StoreError
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.reply_reader import ReplyReader
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
@@ -49,6 +51,39 @@ def test_a_reply_is_taken_by_the_ring_of_the_bell(
     asking, heard = ask(role)
     item = until(lambda: inbox.items(role.name), "the question waits")[0]
     FolderInbox(tmp_path / "home").send(item.key, Reply("sunny", TextForm.TEXT, by="desk"))
+    until(lambda: heard, "the answer")
+    assert object_at(heard[0], "result", "content")["text"] == "sunny"
+    asking.join(PATIENCE)
+    role.end()
+
+
+def test_a_reply_that_is_sent_before_the_inbox_asks_for_it_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A desk sees the question, answers and rings while it is still being delivered."""
+    monkeypatch.setattr(attendant, "SLOW", 10 * PATIENCE)
+    looks: list[str] = []
+
+    class Looked(FolderInbox):
+        def take_replies(self, session: str) -> Sequence[tuple[Key, Reply]]:
+            taken = super().take_replies(session)
+            looks.append(session)
+            return taken
+
+    inbox = Looked(tmp_path / "home")
+    role = QuestionInbox(inbox, Role.MODEL)
+    add = ReplyReader.add
+
+    def answered_first(reader: ReplyReader, number: int, draft_seen: Signature | None) -> None:
+        until(lambda: looks, "the look at its beginning")
+        looks.clear()
+        desk = FolderInbox(tmp_path / "home")
+        desk.send(Key(role.name, number), Reply("sunny", TextForm.TEXT, by="desk"))
+        until(lambda: looks, "the look after the ring")
+        add(reader, number, draft_seen)
+
+    monkeypatch.setattr(ReplyReader, "add", answered_first)
+    asking, heard = ask(role)
     until(lambda: heard, "the answer")
     assert object_at(heard[0], "result", "content")["text"] == "sunny"
     asking.join(PATIENCE)
