@@ -18,9 +18,11 @@ from bench.figures import Figure, spread
 from bench.load import BARELY, affordable
 from bench.many_sessions import FILES_EACH
 from humanmcp import launch
-from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
+from humanmcp.extensions.agents.guests import begin_facts, write_down
+from humanmcp.inbox.contract import Draft, Item, Key, Purpose, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales.stop import REFUSED, stopped
+from humanmcp.protocol.conversation.prompts import read_prompt
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 
 if TYPE_CHECKING:
@@ -151,13 +153,18 @@ def _tells_of(stream: http.client.HTTPResponse, name: str, number: int) -> bool:
 def agents(folder: Path, rounds: int) -> Iterator[Figure]:
     """Twenty agents with ten prompts each: one more in the list, and the turn to the next card."""
     inbox = FolderInbox(folder / "agents")
-    keys: list[Key] = []
 
     def ask(number: int) -> Key:
-        place, agent = f"/work/app{number % _AGENTS}", f"agent-{number % _AGENTS}"
-        facts = SessionFacts("", _at(number), client="Codex", folder=place, agent=agent)
-        key = Key(inbox.begin_session(facts), 1)
-        inbox.deliver(Item(key, _PROMPT, "tools/call", "1", "2025-11-25", _at(number)))
+        agent, at = number % _AGENTS, _at(number)
+        text = _PROMPT % (agent, agent)
+        prompt = read_prompt(text, "claude-code")
+        facts = begin_facts(prompt, at)
+        inbox.join(facts)
+        key = inbox.enter(facts.name)
+        write_down(inbox, facts.name, Frame(0, at, Direction.IN, text.encode(), key.number))
+        purpose = Purpose.PROMPT
+        item = Item(key, text, prompt.name, "", "", at, purpose=purpose, host=prompt.host)
+        inbox.deliver(item)
         return key
 
     keys = [ask(number) for number in range(_AGENTS * _PROMPTS)]
@@ -169,13 +176,13 @@ def agents(folder: Path, rounds: int) -> Iterator[Figure]:
             keys.append(ask(len(keys)))
             key = keys[turn]
             began = time.perf_counter()
-            desk.get(f"/?sent={key.session}/1")
+            desk.get(f"/?sent={key.session}/{key.number}")
             cards.append(time.perf_counter() - began)
             began = time.perf_counter()
             version = _version(desk.get(f"/list?since={version}"))
             lists.append(time.perf_counter() - began)
     for key in keys:
-        inbox.end(key.session)
+        inbox.leave(key)
     who = f"the desk: {_AGENTS * _PROMPTS} prompts of {_AGENTS} agents"
     yield spread(f"{who}: what is new in the list", lists, 50)
     yield spread(f"{who}: the next card", cards, 50)
@@ -186,16 +193,9 @@ def _at(number: int) -> str:
     return f"2026-11-20T18:{number // 60 % 60:02}:{number % 60:02}.123Z"
 
 
-_PROMPT: Final = json.dumps(
-    {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {
-            "name": "approve",
-            "arguments": {"tool_name": "Bash", "input": {"command": "git push origin main"}},
-        },
-    }
+_PROMPT: Final = (
+    '{"session_id":"agent-%d","cwd":"/work/app%d","hook_event_name":"PreToolUse",'
+    '"tool_name":"Bash","tool_input":{"command":"git push origin main"}}'
 )
 
 
