@@ -87,6 +87,7 @@ class FolderInbox:
             StoreError: the folders in it cannot be made.
         """
         self.home, self._path = make_home(home), home / records.SESSIONS
+        self._by_hand = home / records.HANDSHAKE_BY_HAND
         with keeping("inbox", folder=home):
             self._make_folders()
         self._check_format()
@@ -394,15 +395,14 @@ class FolderInbox:
         return found or ()
 
     def handshake_is_by_hand(self) -> bool:
-        return (self.home / records.HANDSHAKE_BY_HAND).exists()
+        return self._by_hand.exists()
 
     def answer_handshake_by_hand(self, *, on: bool) -> None:
-        file = self.home / records.HANDSHAKE_BY_HAND
         with keeping("handshake"):
             if on:
-                file.touch(mode=0o600)
+                self._by_hand.touch(mode=0o600)
             else:
-                file.unlink(missing_ok=True)
+                self._by_hand.unlink(missing_ok=True)
 
     def end(self, session: str) -> None:
         owned = self._own.get(session)
