@@ -19,6 +19,9 @@ TWIN: Final = "twin"
 """Why nobody knows whether a prompt still waits: so many equal ones have run, decided elsewhere."""
 RAN: Final = "ran"
 """What became of a decision: the tool ran."""
+READ: Final = "read"
+"""The same, and the note beside the decision was printed to the agent."""
+_NOTES: Final = {"": "note unread", RAN: "note unknown", READ: "note read"}
 
 
 def decision_of(item: Item) -> Decided | None:
@@ -36,7 +39,7 @@ def note_told(item: Item) -> tuple[str, str]:
         return "", ""
     is_over = item.state is not ExchangeState.PENDING
     became = item.answer.became if item.answer is not None else ENDED if is_over else ""
-    return decided.note, {RAN: "note read", "": "note unread"}.get(became, "note lost")
+    return decided.note, _NOTES.get(became, "note lost")
 
 
 def twins_of(item: Item) -> int:

@@ -188,6 +188,8 @@ def told_of(item: Item, standing: Standing, by: str) -> str:
     )
 
 
+_RAN: Final = frozenset({"ran", "read"})
+"""What was seen of a decision whose tool has run."""
 PERMITS: Final = frozenset({"allow", "change", "answer"})
 """The decisions after which an agent goes on with its tool."""
 _ACTIONS: Final = {
@@ -211,7 +213,7 @@ def _decided(item: Item) -> Standing:
         is_ours = reply is not None and reply.by not in _ACTIONS
         return Standing.UNCONFIRMED if is_ours else Standing.WITHDRAWN
     found = _ACTIONS.get(answer.action, Standing.ANSWERED)
-    if answer.action not in {*PERMITS, "deny"} or answer.became == Standing.RAN:
+    if answer.action not in {*PERMITS, "deny"} or answer.became in _RAN:
         return found
     prompt = prompt_of(item)
     if answer.action == "deny":

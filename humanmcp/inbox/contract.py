@@ -416,7 +416,8 @@ class Answer(NamedTuple):
     """What was decided about a permission prompt (`DecisionRecord.action`), also about one that
     came as a call of a tool; "" for any other answer."""
     became: str = ""
-    """What was seen of a decision: "ran", the tool ran; "ended", the turn ended without it."""
+    """What was seen of a decision: "ran", the tool ran; "read", and a note was printed;
+    "ended", the turn ended without it."""
 
 
 class HeldFacts(NamedTuple):
@@ -736,10 +737,11 @@ class ServerInbox(SharedInbox, Protocol):
     def take_parked(self, key: Key) -> Reply | None:
         """Take the reply to a parked call of a session that is over; None while there is none."""
 
-    def fetched(self, key: Key, at: str, became: str = "") -> bool:
+    def fetched(self, key: Key, at: str, became: str = "", after: str = "") -> bool:
         """Note when the client came for the answer to a parked call, or what became of a decision.
 
-        Any process may do so. The first time counts: return False if it was noted before.
+        Any process may do so. The first time counts: return False if it was noted before, unless
+        what was noted is `after`.
         """
 
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:

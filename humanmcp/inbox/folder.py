@@ -369,10 +369,10 @@ class FolderInbox:
         found = self._polls_of(key.session).replies(key.number)
         return found[0][1] if found else None
 
-    def fetched(self, key: Key, at: str, became: str = "") -> bool:
+    def fetched(self, key: Key, at: str, became: str = "", after: str = "") -> bool:
         folder = self._folder(key.session)
         with keeping("end", number=key.number), turn(folder.path / records.TURN):
-            return folder.fetched(key.number, at, became)
+            return folder.fetched(key.number, at, became, after)
 
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
         return self._outbox(session).outgoing()

@@ -186,14 +186,14 @@ class SessionFolder:
         """Drop the ending that a killed process left of an exchange that still waits."""
         (self.at(ExchangeState.PENDING, number) / records.ANSWER).unlink(missing_ok=True)
 
-    def fetched(self, number: int, at: str, became: str) -> bool:
-        """Note in the ending of an exchange when its client came for the answer, the first time."""
+    def fetched(self, number: int, at: str, became: str, after: str) -> bool:
+        """Note in the ending of an exchange what became of it, the first time or `after` that."""
         path = self.at(ExchangeState.ANSWERED, number) / records.ANSWER
         record = records.decode(read_file(path))
-        is_first = not record.get("fetched")
-        if is_first:
+        is_next: bool = record.get("became" if after else "fetched", "") == after
+        if is_next:
             self._replace(path, {**record, "fetched": at, "became": became})
-        return is_first
+        return is_next
 
     def _keep_untaken(self, path: Path) -> None:
         """Turn a reply that came too late into a draft."""

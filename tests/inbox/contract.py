@@ -1154,15 +1154,16 @@ class InboxContract:
         assert "3" not in store.view().holds(GUEST.name)
 
     def test_what_became_of_a_decision_is_noted_once(self, store: Store) -> None:
-        """Any process may do so."""
+        """Any process may do so; what follows it is noted after it alone."""
         inbox = store.view()
         key = ask(inbox)
         inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT, action="deny"))
-        for became in ("ran", "ended"):
-            store.view().fetched(key, AT, became)
+        steps = [("read", "ran"), ("ran", ""), ("ended", ""), ("read", "ran"), ("read", "ran")]
+        noted = [store.view().fetched(key, AT, *each) for each in steps]
+        assert noted == [False, True, False, True, False]
         answer = store.view().item(key).answer
         assert answer is not None
-        assert (answer.action, answer.became) == ("deny", "ran")
+        assert (answer.action, answer.became, answer.fetched) == ("deny", "read", AT)
 
     def test_the_last_exchanges_of_a_state_are_listed_alone(self, store: Store) -> None:
         """Oldest first."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.protocol.conversation.prompts import AgentPrompt
 
 logger = logging.getLogger(__name__)
 
@@ -86,25 +84,27 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         printer.lost(say(SECTION, "lost", why=say(SECTION, "fault")))
         return printer.status
     if printer.prompt.name in OVER | ENDED:
-        return _note(printer.prompt, sink, settings)
+        return _note(printer, settings)
     from humanmcp.extensions.agents.asking import ask  # noqa: PLC0415 - not for a tool that has run
 
     return ask(printer, raw, text, settings)
 
 
-def _note(event: AgentPrompt, sink: int, settings: Settings) -> int:
+def _note(printer: Printer, settings: Settings) -> int:
     """Take into account that a tool has run, or that a turn has ended."""
+    event = printer.prompt
     from humanmcp.extensions.agents.guests import note_event  # noqa: PLC0415 - as above
+
+    def tell(note: str) -> bool:
+        said = {"hookEventName": event.name, "additionalContext": note}
+        text = as_json({"hookSpecificOutput": said})
+        return printer.print(text.encode("utf-8", "backslashreplace").decode())
 
     try:
         home = make_home(home_folder(settings.home))
         log_to(home)
         at = Stamps().at(time.time_ns() // 1_000_000)
-        note = note_event(open_inbox(home, settings.inbox), event, at)
-        if note:
-            said = {"hookEventName": event.name, "additionalContext": note}
-            text = as_json({"hookSpecificOutput": said})
-            os.write(sink, text.encode("utf-8", "backslashreplace"))
+        note_event(open_inbox(home, settings.inbox), event, at, tell)
     except (StopError, OSError) as error:
         from humanmcp.common.terminal import to_stderr  # noqa: PLC0415 - seldom wanted
 

@@ -10,7 +10,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.answering.guests import ENDED, RAN, TWIN, decision_of, twins_of
+from humanmcp.answering.guests import ENDED, RAN, READ, TWIN, decision_of, twins_of
 from humanmcp.answering.standing import PERMITS, Standing, prompt_of
 from humanmcp.inbox.contract import (
     Reply,
@@ -38,7 +38,7 @@ from humanmcp.protocol.conversation.transcript import DECIDED, Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from humanmcp.inbox.contract import Inbox, Item, Key
     from humanmcp.protocol.conversation.allow_patterns import AllowPattern
@@ -87,25 +87,31 @@ class _Asked(NamedTuple):
     prompt: AgentPrompt
 
 
-def note_event(inbox: Inbox, event: AgentPrompt, at: str) -> str:
-    """Take what an agent's hook tells into account. Return what to say to the agent, or ""."""
+def note_event(inbox: Inbox, event: AgentPrompt, at: str, tell: Callable[[str], bool]) -> None:
+    """Take what an agent's hook tells into account.
+
+    `tell` prints a note to the agent, and returns True if it was printed.
+    """
     session = guest_name(event)
     try:
         waiting = [_Asked(one, prompt_of(one)) for one in inbox.items(session) if not one.reply]
     except UnknownItemError:  # it has never asked
-        return ""
+        return
     newest = inbox.items(session, ExchangeState.ANSWERED, _LOOKED_AT)
     unseen = [one for one in newest if one.answer is not None and not one.answer.fetched]
     decided = [_Asked(one, prompt_of(one)) for one in unseen]
     if event.name in OVER:
-        return _tool_ran(inbox, event, waiting, decided, at)
+        ran = _tool_ran(inbox, event, waiting, decided, at)
+        given = None if ran is None else decision_of(ran)
+        if ran and given and given.note and tell(given.note):
+            inbox.fetched(ran.key, at, READ, after=RAN)  # who dies before this leaves it unknown
+        return
     for one in waiting:
         if _has_ended(event, one.prompt):
             _take_away(inbox, one.item, ENDED)
     for one in decided:
         if _has_ended(event, one.prompt):
             inbox.fetched(one.item.key, at, ENDED)
-    return ""
 
 
 def _has_ended(event: AgentPrompt, asked: AgentPrompt) -> bool:
@@ -122,12 +128,12 @@ def _tool_ran(
     waiting: Sequence[_Asked],
     decided: Sequence[_Asked],
     at: str,
-) -> str:
+) -> Item | None:
+    """Note that a tool has run. Return the prompt by whose permission it did, if that was ours."""
     allowed = [one for one in decided if _action(one) in PERMITS]
     for one in _same(event, allowed):
         if inbox.fetched(one.item.key, at, RAN):  # of two equal tools, each has its own prompt
-            given = decision_of(one.item)
-            return "" if given is None else given.note
+            return one.item
     same = [*_same(event, waiting)]
     count = 1 + max((twins_of(one.item) for one in same), default=0)
     for one in same:
@@ -141,7 +147,7 @@ def _tool_ran(
         if inbox.fetched(one.item.key, at, RAN):
             amend_record(inbox, one.item, RAN, at, event.input)
             break
-    return ""
+    return None
 
 
 def amend_record(inbox: Inbox, item: Item, action: str, at: str, answered: str = "") -> None:

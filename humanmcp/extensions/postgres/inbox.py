@@ -218,11 +218,13 @@ class ExchangeRows(SessionRows):
         with suppress(InboxError):
             self.close(key, ExchangeState.ABANDONED)
 
-    def fetched(self, key: Key, at: str, became: str = "") -> bool:
+    def fetched(self, key: Key, at: str, became: str = "", after: str = "") -> bool:
         with self._db.connection() as on, on.transaction():
             self._db.run(_IN_TURN, on, **self._this(key))
             item = self.item(key)
-            if item.answer is None or item.answer.fetched:
+            if item.answer is None:
+                return False
+            if (item.answer.became if after else item.answer.fetched) != after:
                 return False
             answer = item.answer._replace(fetched=at, became=became)
             ending = text_of(records.close_record(item.state, answer, item.reason))

@@ -57,6 +57,8 @@ TOLD: Final = {
     "deny": Standing.DENIAL_SENT,
     "hand back": Standing.HANDED_BACK,
 }
+DEATHS: Final = ("marked", "gone", "printed")
+"""What a hook has done for a note when it is killed; or its agent is gone before it prints."""
 AT_THE_END: Final = {"allow": Standing.ALLOW_UNUSED, "deny": Standing.DENIED}
 
 
@@ -78,7 +80,7 @@ class Played:
     is_over: bool = False
     note: str = ""
     became: str = ""
-    """What the agent has told of a decision: "ran" or "ended"."""
+    """What the agent has told of it: "ran", "ended", or "unknown": it ran, and its hook died."""
     is_unrecorded: bool = False
     is_killed: bool = False
     """It died after it had recorded a decision, and no process of its agent has looked since."""
@@ -140,17 +142,21 @@ class Guests(RuleBasedStateMachine):
         self.played.append(one)
         return one
 
-    @rule(one=prompts)
-    def run_at_the_keyboard(self, one: Played) -> None:
-        """The tool ran: by our permission, by the keyboard's, or although it was denied here."""
-        said = self._tell(one.sent, "PostToolUse")
+    @rule(one=prompts, dies=st.sampled_from(["", "", *DEATHS]))
+    def run_at_the_keyboard(self, one: Played, dies: str) -> None:
+        """The tool ran: by our permission, by the keyboard's, or although it was denied here.
+
+        The hook that tells this may die at each of its writes, and the agent before it reads them.
+        """
+        said = self._tell(one.sent, "PostToolUse", dies)
         same = [each for each in self.played if _key(each) == _key(one) and not each.became]
         allowed = [each for each in same if each.decision == "allow"]
         open_ones = [each for each in same if not each.is_over]
         denied = [each for each in same if each.decision == "deny"]
-        assert said == (allowed[0].note if allowed else "")
+        assert said == (allowed[0].note if allowed and dies in {"", "printed"} else "")
         if allowed:
-            allowed[0].expected, allowed[0].became = {Standing.ALLOWED}, "ran"
+            allowed[0].expected = {Standing.ALLOWED}
+            allowed[0].became = "unknown" if dies else "ran"
         elif len(open_ones) == 1:
             self._gone(open_ones[0], Standing.KEYBOARD)
         elif open_ones:
@@ -197,9 +203,23 @@ class Guests(RuleBasedStateMachine):
         elif one.decision in AT_THE_END and not one.became:
             one.expected, one.became = {AT_THE_END[one.decision]}, "ended"
 
-    def _tell(self, sent: dict[str, Any], event: str) -> str:
+    def _tell(self, sent: dict[str, Any], event: str, dies: str = "") -> str:
+        """Tell what another hook of the agent tells. Return the note that was printed."""
         told = read_prompt(json.dumps({**sent, "hook_event_name": event}), "claude-code")
-        return note_event(FolderInbox(self.home), told, AT)
+        printed: list[str] = []
+
+        def tell(note: str) -> bool:
+            if dies == "marked":
+                raise KilledError
+            if dies != "gone":
+                printed.append(note)
+            if dies == "printed":
+                raise KilledError
+            return dies != "gone"
+
+        with contextlib.suppress(KilledError):
+            note_event(FolderInbox(self.home), told, AT, tell)
+        return "".join(printed)
 
     # -- what happens to its process --------------------------------------------------------------
 
@@ -381,10 +401,10 @@ class Guests(RuleBasedStateMachine):
 
     @invariant()
     def what_is_told_of_a_note_is_so(self) -> None:
-        """It is read with the result of its call, or it is called lost when the turn ends."""
-        told = {"": "note unread", "ran": "note read", "ended": "note lost"}
+        """It is printed with the result of its call, not known, or lost when the turn ends."""
+        told = {"": "unread", "ran": "read", "unknown": "unknown", "ended": "lost"}
         for one in self.played:
-            expected = (one.note, told[one.became]) if one.note else ("", "")
+            expected = (one.note, f"note {told[one.became]}") if one.note else ("", "")
             assert note_told(self._opened(one).item) == expected
 
     @invariant()

@@ -1,5 +1,6 @@
 """`humanmcp hook` as an agent starts it, and a person who decides."""
 
+import itertools
 import json
 import os
 import shlex
@@ -80,10 +81,10 @@ def send(opened: OpenExchange, reply: Reply) -> service.SendResult:
     return service.send(opened, reply._replace(by="desk"), within=PATIENCE)
 
 
-def allow(opened: OpenExchange) -> Reply:
+def allow(opened: OpenExchange, note: str = "") -> Reply:
     """Return the reply of the key A."""
     assert opened.asked is not None
-    return approvals.allow(opened, opened.asked, seen=True, shown=opened.asked.digest)
+    return approvals.allow(opened, opened.asked, seen=True, shown=opened.asked.digest, note=note)
 
 
 def behavior(printed: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -451,16 +452,18 @@ def ran(agent: Agent, sent: Mapping[str, object], event: str = "PostToolUse") ->
         return said(over)
 
 
-def test_a_note_goes_to_the_agent_once_with_the_result_of_that_very_call(agent: Agent) -> None:
-    """Word for word; until then it is not delivered, and for another call it is not said."""
+def noted(agent: Agent) -> OpenExchange:
+    """Return a prompt that was allowed with a note."""
     with agent.asks(CLAUDE) as hook:
         opened = agent.card()
-        assert opened.asked is not None
-        reply = approvals.allow(
-            opened, opened.asked, seen=True, shown=opened.asked.digest, note=WORDS
-        )
-        send(opened, reply)
+        send(opened, allow(opened, WORDS))
         assert behavior(said(hook)) == "allow"
+    return opened
+
+
+def test_a_note_goes_to_the_agent_once_with_the_result_of_that_very_call(agent: Agent) -> None:
+    """Word for word; until then it is not delivered, and for another call it is not said."""
+    opened = noted(agent)
     assert note_told(agent.inbox.item(opened.key)) == (WORDS, "note unread")
     assert ran(agent, {**CLAUDE, "tool_input": {"command": "ls"}}) is None
     assert ran(agent, CLAUDE) == {
@@ -468,6 +471,52 @@ def test_a_note_goes_to_the_agent_once_with_the_result_of_that_very_call(agent: 
     }
     assert note_told(agent.inbox.item(opened.key)) == (WORDS, "note read")
     assert ran(agent, CLAUDE) is None
+
+
+DYING: Final = """
+import sys
+from humanmcp import cli
+from tests.support.killed_process import kill_before
+kill_before(int(sys.argv[1]), sys.argv[2], "")
+raise SystemExit(cli.main(sys.argv[3:]))
+"""
+
+
+def test_a_note_is_told_as_given_only_if_it_was_printed(agent: Agent) -> None:
+    """The hook that tells that the tool has run is killed before each of its writes."""
+    over = json.dumps({**CLAUDE, "hook_event_name": "PostToolUse"}).encode()
+    seen: list[tuple[bool, str]] = []
+    opened = noted(agent)
+    for call in itertools.count(1):
+        words = [str(call), str(agent.home / "sessions"), "hook", "--home", str(agent.home)]
+        run = subprocess.run(
+            [sys.executable, "-c", DYING, *words], input=over, capture_output=True, check=False
+        )
+        told = note_told(agent.inbox.item(opened.key))[1]
+        seen += [(bool(run.stdout), told)]
+        if run.returncode != -signal.SIGKILL:
+            break
+        if told != "note unread":
+            opened = noted(agent)
+    assert run.returncode == 0
+    assert list(dict.fromkeys(seen)) == [
+        (False, "note unread"),
+        (True, "note unknown"),
+        (True, "note read"),
+    ]
+
+
+def test_a_note_to_an_agent_that_is_gone_is_not_told_as_given(agent: Agent) -> None:
+    """Nobody reads what is printed."""
+    opened = noted(agent)
+    reader, writer = os.pipe()
+    os.close(reader)
+    over = json.dumps({**CLAUDE, "hook_event_name": "PostToolUse"}).encode()
+    words = [*COMMAND, "--home", str(agent.home)]
+    subprocess.run(words, input=over, stdout=writer, timeout=PATIENCE, check=True)
+    os.close(writer)
+    assert note_told(agent.inbox.item(opened.key)) == (WORDS, "note unknown")
+    assert open_exchange_of(agent.inbox, opened.key).standing is Standing.ALLOWED
 
 
 @pytest.mark.parametrize(
