@@ -20,6 +20,7 @@ from humanmcp.extensions.judge.serving import serve
 from humanmcp.extensions.judge.verdicts import Verdict, Word, verdict
 from humanmcp.locales import say
 from humanmcp.locales.stop import USAGE_ERROR
+from humanmcp.protocol.validation.redaction import without_secrets
 from humanmcp.setup.hosts import BY_NAME
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def _good(client: Client, row: Misbehaviour, stopped: threading.Event) -> Run:
     good = run_client(client, row, stopped)
     if good.ended_for:
         raise JudgeError(f"good {good.ended_for}", seconds=f"{client.most:g}")
-    printed = (good.output or "")[-500:].strip()
+    printed = without_secrets(good.output or "")[-500:].strip()
     if not any(one.what == "in" for one in good.events):
         raise JudgeError("not connected", words=_MARKS["words"], output=printed)
     if good.status:

@@ -14,6 +14,7 @@ from humanmcp.extensions.judge.misbehaviours import every
 from humanmcp.extensions.judge.verdicts import Verdict, Word
 from humanmcp.locales import say, spoken_language
 from humanmcp.protocol.json.visible import visible
+from humanmcp.protocol.validation.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +40,7 @@ small { color: var(--soft); font-weight: normal; }
 
 def report(form: str, verdicts: Sequence[Verdict], client: Sequence[str]) -> str:
     """Return the words in one of `FORMATS`, in the language of the reader."""
-    return FORMATS[form](verdicts, shlex.join(client))
+    return FORMATS[form](verdicts, without_secrets(shlex.join(client)))
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:

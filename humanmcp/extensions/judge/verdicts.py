@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.extensions.judge.misbehaviours import RIGHT, WRONG
 from humanmcp.extensions.judge.playing import SERVER
 from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.validation.redaction import Redaction, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -183,6 +184,8 @@ _CANCELLED: Final = "notifications/cancelled"
 LATE: Final = 1.5
 """Seconds without anything after which a client waited."""
 _SHOWN_LINES: Final = 8
+_SEARCHED: Final = 20_000
+"""Characters of a message in which secrets are searched; far fewer are shown."""
 
 
 def facts(row: Misbehaviour, run: Run, good: Run) -> dict[str, bool]:
@@ -320,18 +323,24 @@ def _starts(run: Run) -> int:
 
 
 def _proof(run: Run, good: Run) -> Iterator[str]:
-    """Yield the lines that show what happened: `->` from the client, `<-` from the server."""
+    """Yield the lines that show what happened: `->` from the client, `<-` from the server.
+
+    Secrets are left out, also those that the client prints: a report is for others.
+    """
+    secrets = Redaction()
+    output = secrets.redact(run.output or "")
     begun = run.odd_at
     after = [one for one in run.events if begun is not None and one.at >= begun]
     before = [one for one in run.events if begun is not None and one.at < begun]
     for one in (*before[-1:], *after[:_SHOWN_LINES]):
         if one.what in ("in", "out", "odd"):
-            yield f"{'->' if one.what == 'in' else '<-'} {one.text[:160]}"
+            shown = secrets.redact(one.text[:_SEARCHED])[:160]
+            yield f"{'->' if one.what == 'in' else '<-'} {shown}"
         elif one.what == "broke":
             yield f"!! {one.text[:160]}"
-    output = run.output or ""
+    known = without_secrets(good.output or "")
     marked = [line for line in output.splitlines() if RIGHT in line or WRONG in line]
-    told = [line for line in _new_lines(output, good.output or "") if line not in marked]
+    told = [line for line in _new_lines(output, known) if line not in marked]
     for line in (*marked[:2], *told[-4:]):
         yield f"   {line.strip()[:200]}"
     if not run.ended_for and run.status is not None:

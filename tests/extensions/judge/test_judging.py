@@ -32,6 +32,8 @@ from humanmcp.extensions.judge.reports import FORMATS, report
 from humanmcp.extensions.judge.running import Client, JudgeError, Run, run_client
 from humanmcp.extensions.judge.verdicts import DECISIONS, Verdict, Word, facts, verdict
 from humanmcp.locales import sentences_of
+from tests.support.secrets import CANARY
+from tests.support.secrets import HIDDEN as SECRETS
 from tests.support.waiting import PATIENCE, until
 
 CLIENT = str(Path(__file__).with_name("hand_made_client.py"))
@@ -155,6 +157,23 @@ def test_every_misbehaviour_has_its_sentence_its_duty_and_its_decision() -> None
     }
     assert used == set(facts(GOOD, Run([]), Run([])))
     assert all(duty["quote"] == "" or duty["link"] for duty in duties().values())
+
+
+def test_no_report_has_a_secret_that_the_client_prints_or_sends() -> None:
+    """Nor one of its arguments: a report is for others."""
+    begin = Event(1, "in", '{"id":1,"method":"initialize"}')
+    row, good = misbehaviour("version_missing"), Run([begin], ended_at=4)
+    verdicts = []
+    for _, value, _ in SECRETS:
+        texts = [json.dumps(value), *(str(one) for one in value.values())]
+        sent = [Event(3, "in", json.dumps({"jsonrpc": "2.0", "params": value}))]
+        run = Run([begin, Event(2, "odd", ""), *sent], ended_at=4, output="\n".join(texts))
+        verdicts.append(verdict(row, run, good))
+    words = ["client", "--api-key", CANARY, f"--url=https://me:{CANARY}@a.example"]
+    for form in FORMATS:
+        said = report(form, verdicts, words)
+        assert len(said) > len(SECRETS)
+        assert [(form, what) for what, _, secret in SECRETS if secret in said] == []
 
 
 BLIND = [
