@@ -250,6 +250,11 @@ async def form_values(request: Request) -> dict[str, str]:
 FormValues = Annotated[dict[str, str], Depends(form_values)]
 
 
+def number_of(text: str) -> int:
+    """Read a number that a form holds; 0 for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+
+
 def read_form(body: bytes) -> dict[str, str]:
     """Read a form of a page, with line feeds as they were typed: browsers send CR LF.
 

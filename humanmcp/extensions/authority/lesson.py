@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from markupsafe import Markup
 
+from humanmcp.answering.own_words import is_own
 from humanmcp.desk.moments import Listener, Panel
 from humanmcp.desk.rendering import render
 from humanmcp.extensions.authority.answers import SECTION
@@ -56,6 +57,8 @@ def _is_met(wanted: dict[str, Any], answer: WebResponse) -> bool:
     at = wanted["at"]
     member = answer.members.get(at.removeprefix("body.")) if at.startswith("body.") else None
     got = str(answer.status) if at == "status" else member or answer.header(at)
+    if "own" in wanted:
+        return is_own(got, wanted["own"])
     if "other" in wanted:
         return bool(got) and got not in wanted["other"]
     if "is" in wanted:

@@ -94,6 +94,19 @@ def test_whatever_an_answer_has_it_only_does_not_pass(value: object) -> None:
         assert step.missing(None)
 
 
+@pytest.mark.parametrize("at", [1, 3])
+def test_a_name_of_ones_own_is_no_example_and_none_of_ours(at: int) -> None:
+    """The example of the hint is in both languages; what the client asked for is its own name."""
+    step = lesson_of(()).steps[at]
+    (name,) = (one["at"].removeprefix("body.") for one in step.passes if "own" in one)
+    others = dict.fromkeys(one["at"].removeprefix("body.") for one in step.passes)
+    for text in ("", "…", "humanmcp", "HumanMCP", *step.passes[1]["own"], step.client, "Ann's"):
+        answer = WebResponse.of_json(200, {**dict.fromkeys(others, "there"), name: text})
+        assert bool(step.missing(answer)) is (text != "Ann's"), text
+    hints = " ".join(lesson_of((), one).steps[1].hint for one in LANGUAGES)
+    assert [one in hints for one in lesson_of(()).steps[1].passes[1]["own"]] == [True, True]
+
+
 def test_the_lesson_is_in_both_languages() -> None:
     """Each text, and the numbers are those of six steps."""
     steps = {language: lesson_of((), language).steps for language in LANGUAGES}

@@ -12,6 +12,7 @@ from humanmcp.desk.rendering import render
 from humanmcp.desk.settings import own_request
 from humanmcp.extensions.classroom.demo.lesson import (
     AT_DESK,
+    WEATHER,
     lesson_of,
     lesson_of_client,
     weather,
@@ -83,6 +84,12 @@ def lesson_panel(  # noqa: PLR0913 - the lesson, and where it is shown
     lesson = lesson_of(inbox.last_frames_before(facts.name, 0, MOST_LINES), lesson_steps, own=own)
     if lesson is None:
         return None
-    values = {"lesson": lesson, "around": around, "facts": facts, "is_demo": facts.client == HOST}
+    is_demo = facts.client == HOST
+    if around is not None:
+        again = "/own" if around["role"] == "learner" and not own else ""
+    else:
+        again = f"{AT_DESK} {WEATHER}" if is_demo else facts.client
+    shown = {"again": again, "is_demo": is_demo}
+    values = {"lesson": lesson, "around": around, "facts": facts, **shown}
     found = (render(f"classroom/{name}.html", **values) for name in ("step", "ended"))
     return Panel(*map(Markup, found))

@@ -39,7 +39,7 @@ from humanmcp.extensions.classroom.demo.lesson import (
     weather,
     why_ignored,
 )
-from humanmcp.extensions.classroom.demo.steps import NOTHING, LessonRun, list_again, tells_of_tools
+from humanmcp.extensions.classroom.demo.steps import LessonRun, list_again, tells_of_tools
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.inbox import open_inbox
@@ -48,6 +48,7 @@ from humanmcp.locales import language_of, say, spoken_language
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest, named_after
 from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.json.tree import at
 from humanmcp.protocol.tables.versions import META_VERSION
 
 if TYPE_CHECKING:
@@ -355,7 +356,7 @@ class DemoRunner:
                 if request is not None and not self._settle(step, request):
                     return False
                 if step.example is not None:
-                    lesson.judge()
+                    lesson.judge(given=self._gives(step))
                     if lesson.lesson_steps.teaches:
                         self.screen.judged(step, lesson.missing)
                 time.sleep(self.pause)
@@ -374,7 +375,7 @@ class DemoRunner:
 
     def _settle(self, step: DemoStep, request: Message) -> bool:
         """Wait for an answer and show what became of it. False when that ends the connection."""
-        if step.example is not None and all(one.answer != NOTHING for one in step.passes):
+        if step.is_answered:
             if self.screen.by_hand:
                 self._wait_for_the_files(request)
             if self._gives(step):
@@ -547,13 +548,15 @@ class Screen:
             self._arrow("to", step.method)
 
     def invite(self, step: DemoStep, request: Message) -> None:
-        """Show an answer to copy, where a person answers."""
+        """Show an answer to copy, where a person answers; in it, … is for their own words."""
         if not self.by_hand or request.id is None:
             return
         if not self._invited:
             self._say_where()
         example = {"jsonrpc": "2.0", "id": request.id.value, **(step.example or {})}
         text = json.dumps(example, ensure_ascii=False)
+        for own in (one.at for one in step.passes if one.other_than is not None):
+            text = text.replace(json.dumps(at(example, own), ensure_ascii=False), '"…"')
         self._tell("your-turn-typed" if self.typed else "your-turn", "yellow")
         to_stdout("     " + (text if self.typed else pasted(text, f"{self.folder}/out.txt")))
 

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.own_words import quoted
 from humanmcp.answering.summary import message_in
 from humanmcp.common.book_file import decode_book, read_book_text
 from humanmcp.common.parsing import closest
@@ -47,10 +48,11 @@ from humanmcp.protocol.answer_book.book_format import (
 )
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Kind, Message, encoded, with_token
-from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.json.tree import at
+from humanmcp.protocol.tables import examples, methods, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from humanmcp.extensions.classroom.demo.good_host import Reaction
     from humanmcp.protocol.conversation.transcript import Frame
@@ -76,6 +78,8 @@ class LessonStep:
     """The host's reaction to the last answer, if it asks the same again."""
     given: bool = False
     """Whether the lesson answered it, not its person."""
+    at: int = 0
+    """Its place among the requests of the lesson, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +133,8 @@ class _Reading:
             lesson_steps.requests,
         )
         self._own = own
+        self._is_given = False
+        """Whether the lesson said the last line."""
         self._reactions: list[Reaction] = []
         self._asked: dict[tuple[str, str | int | float], Message] = {}
         """What the host asks in the place of each request, by its id."""
@@ -151,16 +157,18 @@ class _Reading:
             request = self._asked.get(message.id.key)
             if request is not None and request.id is not None and not message.method:
                 line = encoded(with_token(message.raw, request.id.token))
+        self._is_given = by == GIVEN_BY
         for reaction in self._host.take(line):
             self._reactions.append(reaction)
             if self.found:
                 self._react()
-                given = self._step.given and by == GIVEN_BY
+                given = self._step.given and self._is_given
                 self.found[-1] = replace(self.found[-1], given=given)
 
     @property
     def _missing(self) -> Missing | None:
-        return self._lesson_steps.missing(len(self.found) - 1, self._reactions, self._host)
+        at = len(self.found) - 1
+        return self._lesson_steps.missing(at, self._reactions, self._host, given=self._is_given)
 
     def _react(self) -> None:
         step = _after(self.found[-1], self._step, self._reactions, self._missing)
@@ -189,7 +197,8 @@ class _Reading:
             self._reactions = []
         elif at < len(self._wanted) and method == self._wanted[at].method:
             step = self._wanted[at]
-            self.found.append(LessonStep(step.title, step.task, step.about, hints=step.hints))
+            begun = LessonStep(step.title, step.task, step.about, hints=step.hints, at=at + 1)
+            self.found.append(begun)
             self._reactions = []
 
     def _is_again(self, method: str) -> bool:
@@ -383,7 +392,7 @@ def _step(
         _hints(written.get("hints", []), f"{place}.hints", language),
         words=words or (),
         meta=_json(written.get("meta", {}), f"{place}.meta", language),
-        passes=_all_passing(written.get("passes", {}), f"{place}.passes", language),
+        passes=_all_passing(written, f"{place}.passes", language),
         timeout=seconds(written.get("timeout", 0), f"{place}.timeout"),
         when_passed=flag(written.get("when_passed", False), f"{place}.when_passed"),
         given=flag(written.get("given", False), f"{place}.given"),
@@ -410,15 +419,16 @@ def _model(
     return words, _words(model.get("text"), f"{place}.text", language)
 
 
-def _all_passing(written: Any, place: str, language: str) -> tuple[Passing, ...]:  # noqa: ANN401 - TOML's types
-    """Read one condition, or a list of them."""
+def _all_passing(step: Mapping[str, Any], place: str, language: str) -> tuple[Passing, ...]:
+    """Read the condition of a step, or its list of them."""
+    written = step.get("passes", {})
     if isinstance(written, dict):
-        return (_passing(written, place, language),)
+        return (_passing(written, step, place, language),)
     listed = enumerate(tables(written, place))
-    return tuple(_passing(one, f"{place}[{index}]", language) for index, one in listed)
+    return tuple(_passing(one, step, f"{place}[{index}]", language) for index, one in listed)
 
 
-def _passing(written: Any, place: str, language: str) -> Passing:  # noqa: ANN401 - TOML's types
+def _passing(written: Any, step: Mapping[str, Any], place: str, language: str) -> Passing:  # noqa: ANN401 - TOML's types
     only(table(written, place), PASS_KEYS, place)
     said = {name: text(written[name], f"{place}.{name}") for name in ("asked",) if name in written}
     for name in ("at", "repeats"):
@@ -439,10 +449,27 @@ def _passing(written: Any, place: str, language: str) -> Passing:  # noqa: ANN40
         **said,
         value=value,
         words=texts(written.get("words", []), f"{place}.words"),
-        other_than=texts(written.get("other_than", []), f"{place}.other_than"),
+        other_than=(
+            (*texts(written["other_than"], f"{place}.other_than"), *_shown(step, said["at"]))
+            if "other_than" in written
+            else None
+        ),
         picked=() if picks else None,
         why=_words(written.get("why", NO_WORDS), f"{place}.why", language),
     )
+
+
+def _shown(step: Mapping[str, Any], pointer: str) -> Iterator[str]:
+    """Yield what a learner could copy to a member: from templates, examples, and quotes in a task.
+
+    In each language and version, because the page can show another one than the lesson's.
+    """
+    results = (examples.each_result(step["method"], one) for one in versions.ALL)
+    found = [{"result": one} for each in results for _, one in each]
+    for spoken in (in_one_language(step, one) for one in LANGUAGES):
+        found.append(spoken.get("example", {}))
+        yield from quoted((spoken["task"], *spoken.get("hints", ())))
+    yield from (text for one in found if isinstance(text := at(one, pointer), str))
 
 
 def _example(value: Any, place: str, language: str) -> JsonObject:  # noqa: ANN401 - TOML's types

@@ -29,6 +29,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--check", action="store_true")
     flag("--open", action="store_true")
     flag("--handshake", action="store_true")
+    flag("--step", type=int, default=0)
     flag("--server", metavar="COMMAND", default="")
     add_flags(parser, "home", "files", "book", "lang")
 
@@ -45,12 +46,18 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     lesson_steps = find_lesson(arguments.name)(language)
     if arguments.handshake:
         lesson_steps = lesson_steps.with_handshake()
-    total = len(lesson_steps.requests)
+    total, step = len(lesson_steps.requests), int(arguments.step)
     to_stdout(
         say(SECTION, "head", title=lesson_steps.title, count=total, teaches=lesson_steps.teaches)
     )
     if arguments.check:
         return 0
+    if step:
+        if not 0 < step <= total:
+            raise stopped(SECTION, "no step", count=total)
+        if arguments.server or settings.book:
+            raise stopped(SECTION, "by hand alone", name=arguments.name)
+        lesson_steps = lesson_steps.beginning_at(step)
     if arguments.server:
         passed = play_against(lesson_steps, shlex.split(arguments.server))
         to_stdout(say(SECTION, "result", passed=sum(passed), count=total))
@@ -65,8 +72,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         book=book,
         opened=opened,
     )
-    to_stdout(say(SECTION, "result", passed=sum(passed), count=total))
-    return done or int(sum(passed) < total)
+    count, passed = total - max(0, step - 1), passed[max(0, step - 1) :]
+    to_stdout(say(SECTION, "result", passed=sum(passed), count=count))
+    return done or int(sum(passed) < count)
 
 
 def _play(lesson: Any, arguments: argparse.Namespace, settings: Settings) -> int:  # noqa: ANN401 - an object of another extension
@@ -76,6 +84,8 @@ def _play(lesson: Any, arguments: argparse.Namespace, settings: Settings) -> int
         return 0
     if arguments.server or settings.book:
         raise stopped(SECTION, "by hand alone", name=arguments.name)
+    if arguments.step:
+        raise stopped(SECTION, "no single step", name=arguments.name)
     done, passed = lesson.play(settings, opened=bool(arguments.open))
     to_stdout(say(SECTION, "result", passed=passed, count=lesson.count))
     return done or int(passed < lesson.count)

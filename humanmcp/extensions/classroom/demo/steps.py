@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.answering.own_words import is_own
 from humanmcp.extensions.classroom.demo.good_host import (
     GIVES_UP_AFTER,
     Answered,
@@ -20,7 +21,7 @@ from humanmcp.inbox.contract import Reply
 from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import as_json
-from humanmcp.protocol.json.tree import at, follow, object_at, objects_at
+from humanmcp.protocol.json.tree import at, follow, leaves, object_at, objects_at
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.versions import META_CLIENT
 from humanmcp.protocol.validation.starting_draft import empty_arguments
@@ -54,8 +55,8 @@ class Passing:
     """The value that the member must have; None: any."""
     words: tuple[str, ...] = ()
     """The text there must have one of these words."""
-    other_than: tuple[str, ...] = ()
-    """The text there must not be empty, and none of these."""
+    other_than: tuple[str, ...] | None = None
+    """The text there must be the learner's own: none of these, nothing of the request."""
     repeats: str = ""
     """A pointer into the request: the member must have the same value, or a text that has it."""
     picked: tuple[str, ...] | None = None
@@ -132,8 +133,10 @@ def _missing_at(passing: Passing, request: Message, message: Message) -> Missing
     text = str(value).strip().casefold()
     if passing.words and not any(one.casefold() in text for one in passing.words):
         return Missing("why-words", fillings)
-    if passing.other_than and text in {"", *(one.casefold() for one in passing.other_than)}:
-        return Missing("why-other", fillings)
+    if passing.other_than is not None:
+        shown = (leaf for _, leaf in leaves(request.body))
+        if not is_own(value, (*passing.other_than, *shown)):
+            return Missing("why-other", fillings)
     wanted = at(request.body, passing.repeats, _MISSING) if passing.repeats else value
     if not (_is_same(value, wanted) or (isinstance(value, str) and str(wanted) in value)):
         return Missing("why-repeats", fillings | {"repeats": passing.repeats})
@@ -193,6 +196,13 @@ INITIALIZE: Final = {
 }
 
 
+def reply_of(answer: Mapping[str, Any]) -> Reply:
+    """Return a result or an error as a reply that the lesson sends."""
+    form = TextForm.ERROR if ERROR in answer else TextForm.RESULT
+    text = json.dumps(answer.get(form.value, {}), ensure_ascii=False)
+    return Reply(text, form, by=GIVEN_BY)
+
+
 @dataclass(frozen=True, slots=True)
 class DemoStep:
     """One message of the host. `title`, `about` and `task` are in the language of the reader.
@@ -231,10 +241,12 @@ class DemoStep:
     @property
     def reply(self) -> Reply:
         """Return the example as a reply that the lesson sends."""
-        example = self.example or {}
-        form = TextForm.ERROR if "error" in example else TextForm.RESULT
-        text = json.dumps(example.get(form.value, {}), ensure_ascii=False)
-        return Reply(text, form, by=GIVEN_BY)
+        return reply_of(self.example or {})
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether its task is to answer it, not to let the host wait."""
+        return self.example is not None and all(one.answer != NOTHING for one in self.passes)
 
     @property
     def gives_up_after(self) -> float:
@@ -296,9 +308,27 @@ class LessonSteps:
         meta = {**self.meta, **step.meta}
         return said if said is None or not meta else {**said, "_meta": meta}
 
-    def missing(self, at: int, heard: Sequence[Reaction], host: GoodHost) -> Missing | None:
-        """Return what request `at`, from 0, needs to pass; None if it passed."""
-        found = (missing(one, heard) for one in self.requests[at].passes)
+    def beginning_at(self, step: int) -> LessonSteps:
+        """Return the same lesson; it answers itself what comes before this request, from 1."""
+        before = self.requests[: step - 1]
+        given = [any(one is each for each in before) for one in self.steps]
+        steps = zip(self.steps, given, strict=True)
+        return replace(self, steps=tuple(replace(one, given=each) for one, each in steps))
+
+    def replies_before(self, step: int) -> dict[int, Reply]:
+        """Return the examples of the requests before this one, from 1, that have an answer."""
+        before = enumerate(self.requests[: step - 1], 1)
+        return {at: one.reply for at, one in before if one.is_answered}
+
+    def missing(
+        self, at: int, heard: Sequence[Reaction], host: GoodHost, *, given: bool = False
+    ) -> Missing | None:
+        """Return what request `at`, from 0, needs to pass; None if it passed.
+
+        What was `given` only has to lead on.
+        """
+        passes = () if given else self.requests[at].passes
+        found = (missing(one, heard) for one in passes)
         why = next((one for one in found if one is not None), None)
         leads_on = any(map(tells_of_tools, heard)) or self.leads_on(at, host, passed=True)
         return why or (None if leads_on else Missing("why-leads"))
@@ -352,7 +382,8 @@ class LessonRun:
 
     def judge(self, *, given: bool = False) -> bool:
         """Return whether the request that is over passed; one that was `given` always does."""
-        self.missing = self.lesson_steps.missing(len(self.passed), self.heard, self.host)
+        at = len(self.passed)
+        self.missing = self.lesson_steps.missing(at, self.heard, self.host, given=given)
         self.passed.append(given or self.missing is None)
         return self.passed[-1]
 

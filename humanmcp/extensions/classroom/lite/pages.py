@@ -14,7 +14,7 @@ from humanmcp.common.settings import make_private
 from humanmcp.desk import rights
 from humanmcp.desk.context import desk_of, page, page_router
 from humanmcp.desk.history.opening import MOST_SHOWN, wrong_line
-from humanmcp.desk.routing import FormValues
+from humanmcp.desk.routing import FormValues, number_of
 from humanmcp.extensions.classroom.demo.lesson import OWN, find_lesson, lesson_names, read_lesson
 from humanmcp.extensions.classroom.room.records import RoomRole
 from humanmcp.extensions.classroom.room.seat import RoomSeat
@@ -106,7 +106,7 @@ def _seat_of(request: Request) -> RoomSeat:
 
 @router.post("/own")
 def act(request: Request, values: FormValues) -> Response:
-    """Begin a lesson, or begin it again."""
+    """Begin a lesson, or begin it or a step of it again."""
     seat = _seat_of(request)
     match values.get("act", ""):
         case "lesson":
@@ -117,7 +117,7 @@ def act(request: Request, values: FormValues) -> Response:
             if lesson != seat.record.lesson or "text" not in values:  # a link goes on where it was
                 seat.take_lesson(lesson)
         case "begin":
-            seat.practise()
+            seat.begin(number_of(values.get("step", "")))
     return RedirectResponse("/", 303)
 
 

@@ -20,7 +20,7 @@ from humanmcp.desk.guard import cookie_of
 from humanmcp.desk.login import login_of, login_path_of, parts_of
 from humanmcp.desk.moments import Around, Place
 from humanmcp.desk.rendering import render
-from humanmcp.desk.routing import FormValues
+from humanmcp.desk.routing import FormValues, number_of
 from humanmcp.desk.settings.settings_page import mistake_page, shown_snippets
 from humanmcp.extensions.classroom.demo.beside import around_shown
 from humanmcp.extensions.classroom.room import results
@@ -30,7 +30,7 @@ from humanmcp.extensions.classroom.room.classroom import (
     Classroom,
     Knock,
 )
-from humanmcp.extensions.classroom.room.practice import LessonStanding
+from humanmcp.extensions.classroom.room.practice import LessonStanding, StepOutcome
 from humanmcp.extensions.classroom.room.records import (
     SEATED,
     DoorState,
@@ -61,7 +61,7 @@ def around_of(classroom: Classroom, seat: RoomSeat, request: Request) -> Around:
         RoomRole.TEACHER: (Place("/room", say(SECTION, "room.title"), values["knocks"]),),
         RoomRole.LEARNER: (Place("/own", say(SECTION, "room.own")),),
     }
-    opened = say(SECTION, "room.opened", step=seat.record.opened) if seat.record.opened else ""
+    opened = say(SECTION, "room.opened", step=seat.record.led_to) if seat.record.led_to else ""
     return Around(
         title=say(SECTION, "room.around"),
         kind=values["role"],
@@ -94,7 +94,7 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         "called": seat.mark.words() if record.number else "",
         "name": classroom.name_of(seat) if visitor.kind is not RoomRole.GUEST else "",
         "hint": record.hint,
-        "opened": record.opened,
+        "opened": record.led_to,
         "told": record.told,
         "next_lesson": classroom.next_lesson(seat),
         "own_lesson": record.lesson,
@@ -161,11 +161,6 @@ def _draft(seat: RoomSeat) -> dict[str, Any] | None:
 def room_of(request: Request) -> Classroom:
     room: Classroom = request.app.state.room
     return room
-
-
-def number_of(text: str) -> int:
-    """Read a number that a form holds; 0 for anything else."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
 
 
 COOKIE_LIFE: Final = 30 * 24 * 3600
@@ -341,7 +336,11 @@ def _cells(
     standing: LessonStanding, steps: Mapping[str, StepRecord], *, is_stuck: bool
 ) -> list[tuple[str, int]]:
     """Return the state of each step, and the number of kinds of mistakes in it."""
-    states = [one.value for one in standing.outcomes]
+    passed = {int(at) for at, one in steps.items() if one.passed}  # also if the lesson repeats it
+    states = [
+        StepOutcome.PASSED.value if one is StepOutcome.GIVEN and at in passed else one.value
+        for at, one in enumerate(standing.outcomes, 1)
+    ]
     states += ["stuck" if is_stuck else "at"]
     states += ["later"] * standing.total
     mistakes = (len(steps[at].mistakes) if at in steps else 0 for at in map(str, count(1)))
@@ -642,7 +641,7 @@ def home_file(request: Request) -> Response:
 
 @router.post("/own")
 def act_in_seat(request: Request, values: FormValues) -> Response:
-    """Raise a hand, or restart the lesson; the teacher returns the pen here, too."""
+    """Raise a hand, repeat the lesson or a step; the teacher returns the pen here, too."""
     seat = room_of(request).seat(visitor_of(request).seat)
     if seat is None:
         return RedirectResponse("/", 303)
@@ -660,7 +659,7 @@ def act_in_seat(request: Request, values: FormValues) -> Response:
             if lesson in {"", *room_of(request).lessons()}:
                 seat.take_lesson(lesson)
         case "begin" if not seat.record.pen:
-            seat.practise()
+            seat.begin(number_of(values.get("step", "")))
         case "take" | "give back" as act:
             seat.note(pen=act == "take")
     return RedirectResponse("/", 303)

@@ -21,7 +21,13 @@ from humanmcp.extensions.classroom.demo.good_host import (
     Noticed,
     WasAsked,
 )
-from humanmcp.extensions.classroom.demo.steps import GIVEN_BY, LessonRun, list_again, tells_of_tools
+from humanmcp.extensions.classroom.demo.steps import (
+    GIVEN_BY,
+    LessonRun,
+    list_again,
+    reply_of,
+    tells_of_tools,
+)
 from humanmcp.inbox.contract import InboxError, Key, Life, StoreError
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Message
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
     from humanmcp.extensions.classroom.demo.steps import DemoStep, LessonSteps
     from humanmcp.inbox.contract import Inbox, Reply
     from humanmcp.protocol.conversation.transcript import Frame
+    from humanmcp.protocol.json.jsonrpc import JsonObject
     from humanmcp.server.memory_connection import MemoryConnection
     from humanmcp.server.session import ServedSession
 
@@ -121,6 +128,8 @@ class Practice:
         """Which step each exchange asks for, from 1."""
         self._deadline = math.inf
         self._list_again = False
+        self._answers: dict[int, JsonObject] = {}
+        """What was answered to each step last, if the host could use it."""
         self._given_steps: set[int] = set()
         """The steps that the lesson or the teacher answered."""
         self._since = 0.0
@@ -152,6 +161,14 @@ class Practice:
     def step_of(self, number: int) -> int:
         """Return the step that an exchange asks for, from 1; 0 where it belongs to none."""
         return self._steps.get(number, 0)
+
+    def replies_before(self, step: int) -> dict[int, Reply]:
+        """Return what answers the steps before one again: what passed, else the example."""
+        passed = {at for at, one in enumerate(self._lesson_run.passed, 1) if one}
+        return {
+            at: reply_of(self._answers[at]) if at in passed & {*self._answers} else example
+            for at, example in self._lesson_run.lesson_steps.replies_before(step).items()
+        }
 
     def was_broken_off(self, life: Life) -> bool:
         """Return True if the room was killed while it ended this session to begin the next one.
@@ -308,6 +325,8 @@ class Practice:
         if self._asked is None:
             return
         step, _ = self._asked
+        if isinstance(reaction, Answered):
+            self._answers[self.step_of(self._number)] = reaction.message.body
         self._finish()
         if step.method == "initialize" and isinstance(reaction, Failed):
             self.end()

@@ -145,7 +145,8 @@ class SeatRecord:
     """A seat. `hand` is since when it is raised, by the clock of the class; 0 for not at all.
 
     With `pen`, the teacher writes here. `lesson` is the learner's choice, "" for that of
-    the room. `opened` is the step that the teacher opened last. `steps` is what was done in each
+    the room. `opened` is the step that the teacher opened last, or, with `repeats`, the
+    one that the learner repeats. `steps` is what was done in each
     lesson, by its name and the number of the step. `sessions` has the lesson that was played in
     each session of the practice host, the present one last. `told` is what the teacher did that
     changed the learner's work ("reset", "lesson"), until it is read; `removed` when they removed
@@ -161,11 +162,17 @@ class SeatRecord:
     pen: bool = False
     lesson: str = ""
     opened: int = 0
+    repeats: bool = False
     told: str = ""
     removed: float = 0.0
     steps: dict[str, dict[str, StepRecord]] = field(default_factory=dict)
     sessions: dict[str, str] = field(default_factory=dict)
     handed_in: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def led_to(self) -> int:
+        """The step that the teacher opened last."""
+        return 0 if self.repeats else self.opened
 
     def __post_init__(self) -> None:
         """Take steps as they were read from a file, too."""

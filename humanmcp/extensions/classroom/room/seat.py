@@ -273,10 +273,12 @@ class RoomSeat:
         """Return True while the lesson is about to answer what is open here."""
         return self.practice is not None and self.practice.gives
 
-    def practise(self, given: Mapping[int, Reply] | None = None, told: str = "") -> None:
+    def practise(
+        self, given: Mapping[int, Reply] | None = None, told: str = "", *, repeats: int = 0
+    ) -> None:
         """Restart the lesson; `given` are prepared answers, by step.
 
-        `told` is what the learner is told of it.
+        `told` is what the learner is told of it, `repeats` the step that they repeat.
 
         Raises:
             StoreError: no session can be begun, so the lesson goes on where it is.
@@ -291,10 +293,12 @@ class RoomSeat:
                 self.practice.end()
             name = server.journal.name
             self.record.sessions[name] = self._parts.lesson(self.record)
+            self.record.opened = repeats or (self.record.opened if given else 0)
+            self.record.repeats = bool(repeats)
             self.practice = self._host(connection, name)
             self.practice.give(given or {})
             self._attend(self.practice, lambda: server)
-            self._note_now_or_later(told=told, opened=self.record.opened if given else 0)
+            self._note_now_or_later(told=told)
 
     def _host(self, connection: MemoryConnection, session: str) -> Practice:
         lesson = self.record.sessions[session]
@@ -314,21 +318,30 @@ class RoomSeat:
         with self._lock, records.changing(self.record, lesson=lesson, hint="", opened=0):
             self.practise(told=told)
 
+    def begin(self, step: int = 0) -> None:
+        """Begin the lesson again; at a step that was asked, with the answers to those before it."""
+        practice = self.practice
+        if practice is not None and 0 < step < practice.standing.step:
+            self.practise(practice.replies_before(step), repeats=step)
+        elif not step:
+            self.practise()
+
     def is_behind(self, step: int) -> bool:
         """Return True if the practice host has not asked for this step yet."""
         return self.practice is not None and self.practice.standing.step < step
 
-    def go_to(self, step: int) -> None:
+    def go_to(self, step: int, *, repeats: bool = False) -> None:
         """Open a step of the lesson: the lesson answers what comes before it.
+
+        With `repeats` it was opened by the learner, who repeats it.
 
         A seat at this step or a later one stays there. An open session continues.
         """
         practice = self.practice
         if practice is None or not self.is_behind(step):
             return
-        self.note(opened=step)
-        before = self._lesson_steps.requests[: step - 1]
-        given = {at: one.reply for at, one in enumerate(before, 1)}
+        self.note(opened=step, repeats=repeats)
+        given = self._lesson_steps.replies_before(step)
         if practice.has_ended:
             self.practise(given)
         else:
@@ -357,7 +370,7 @@ class RoomSeat:
             resume = self.maker(Mode.BY_HAND).session
             self._attend(practice, lambda: resume(connection, self.inbox, facts=facts))
         self.board.refresh(name)
-        self.go_to(self.record.opened)
+        self.go_to(self.record.opened, repeats=self.record.repeats)
         for item in self.inbox.items(name):
             if item.draft is not None and item.draft.touched:
                 opened = OpenExchange(self.inbox, item, facts)
@@ -392,6 +405,7 @@ class RoomSeat:
         if last is None or last.draft is None or not last.draft.touched:
             return None
         is_answered = last.answer is not None and last.answer.by != GIVEN_BY
+        is_answered &= not (self.record.repeats and at == self.record.opened)
         return None if is_answered else last.draft._replace(text=with_token(last.draft.text, token))
 
     def items_of(self, asked: Sequence[str]) -> Iterator[Item]:

@@ -17,8 +17,9 @@ from humanmcp.desk.context import page, page_router
 from humanmcp.desk.examples import halves, laid_out, rows_of
 from humanmcp.desk.history.history_page import stage
 from humanmcp.desk.rendering import HIDDEN_NAMES, SPOKEN_WORDS, words_of
+from humanmcp.desk.routing import number_of
 from humanmcp.extensions.classroom.room.classroom import Classroom
-from humanmcp.extensions.classroom.room.pages import number_of, room_of
+from humanmcp.extensions.classroom.room.pages import room_of
 from humanmcp.extensions.classroom.room.records import SEATED, DoorState, RoomRole, spaced
 from humanmcp.extensions.classroom.room.seat import RoomSeat, SeatMark, without_layout
 from humanmcp.inbox.contract import Key, Life

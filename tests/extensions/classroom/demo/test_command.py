@@ -16,8 +16,11 @@ import pytest
 
 from humanmcp import launch
 from humanmcp.cli import main
+from humanmcp.extensions.classroom.demo.lesson import find_lesson, lesson_of
+from humanmcp.inbox.contract import Item, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales.stop import REFUSED
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.support.desktop import Desktop
 from tests.support.serve_process import bare_environment
 from tests.support.waiting import PATIENCE, until
@@ -292,6 +295,45 @@ def test_a_lesson_is_played_over_http_with_the_headers_of_its_version(
     assert said.count("  << 200 OK application/json") == 2
     (transcript,) = tmp_path.rglob("transcript.jsonl")
     assert transcript.read_text("utf-8").count('"note":"http"') == 4
+
+
+def test_a_step_is_repeated_alone_and_the_lesson_answers_what_is_before_it(tmp_path: Path) -> None:
+    """What the lesson answered counts for nobody, and the page does not say that it failed."""
+    words = ("lesson", "picked-tool", "--step", "3", "--home", str(tmp_path / "home"))
+    with started(tmp_path, *words) as child:
+        inbox = FolderInbox(tmp_path / "home")
+
+        def asked() -> Item | None:
+            items = (item for one in inbox.sessions() for item in inbox.items(one.name))
+            return next((one for one in items if one.key.number == 3 and one.waits), None)
+
+        inbox.send(until(asked, "step 3").key, Reply("Sunny", TextForm.TEXT, by="page"))
+        said, _ = child.communicate(timeout=PATIENCE)
+    assert child.returncode == 0
+    assert said.count("This one is answered for you.") == 2
+    assert "1 of 1 answers passed." in said
+    (session,) = (tmp_path / "home" / "sessions").iterdir()
+    shown = lesson_of(inbox.frames(session.name), find_lesson("picked-tool")("en"))
+    assert shown is not None
+    assert [one.failed for one in shown.answered] == [False] * 3
+    assert main(["desk", "--stop", "--home", str(tmp_path / "home"), "--lang", "en"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("picked-tool --step 4", "The lesson has the steps 1 to 3."),
+        ("picked-tool --step -1", "The lesson has the steps 1 to 3."),
+        ("picked-tool --step 2 --server x", "Leave out --book and --server."),
+        ("sign-in --step 2", "asks each step again until it passes. Leave out --step."),
+    ],
+)
+def test_a_step_that_cannot_be_begun_at_is_refused(
+    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is started."""
+    assert main(["lesson", *words.split(), "--home", str(tmp_path), "--lang", "en"]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_a_lesson_over_http_that_is_stopped_leaves_no_server(tmp_path: Path) -> None:

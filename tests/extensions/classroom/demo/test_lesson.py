@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import pytest
 
@@ -28,10 +28,15 @@ from humanmcp.extensions.classroom.demo.lesson import (
 )
 from humanmcp.extensions.classroom.room.practice import Practice, PracticeLine, StepOutcome
 from humanmcp.inbox.contract import Inbox, Key, UnknownItemError
+from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.json.tree import at as pointed
+from humanmcp.protocol.tables import versions
+from humanmcp.protocol.tables.examples import PLACEHOLDERS, each_result
 from humanmcp.protocol.tables.versions import META_VERSION
 from humanmcp.server.connection import EndOfInput
 from humanmcp.server.memory_connection import MemoryConnection
+from tests.extensions.classroom.own_answers import WORDS, own_answer, own_places
 from tests.support.speaking import said_in
 
 
@@ -173,7 +178,7 @@ class Seat:
     def answer(self, **instead: Any) -> None:  # noqa: ANN401 - any JSON value
         """Answer the open request as the lesson would, or otherwise."""
         step = self.lesson_steps.requests[len(self.practice.standing.outcomes)]
-        self.say({"id": self.open_id, **(instead or step.example or {})})
+        self.say({"id": self.open_id, **(instead or own_answer(step))})
 
     @property
     def passed(self) -> Sequence[bool]:
@@ -350,7 +355,7 @@ WHY: list[tuple[str, list[dict[str, Any]], str]] = [
     (
         "first-answer",
         [{"result": {**HELLO, "serverInfo": {"name": "humanmcp", "version": "1"}}}],
-        "/result/serverInfo/name is empty or an example.",
+        "/result/serverInfo/name is empty, an example, or a name of humanmcp.",
     ),
     ("first-answer", [{"result": {**HELLO, "capabilities": {}}}], "has no /result/capabilities"),
     (
@@ -398,6 +403,64 @@ def test_a_step_that_does_not_pass_says_why(
     assert why in step.said + step.before
     assert "Not passed." in step.said + step.before
     assert "Not passed." not in "".join(one.said for one in shown.steps[: len(answers) - 1])
+
+
+ASKS_FOR_OWN: Final = re.compile(r"your name|your own|own words|自分|あなたの名前")
+"""How a task asks for one's own words."""
+WIDE: Final = "".join(chr(ord(one) + 0xFEE0) for one in "humanmcp")
+NOT_OWN: Final = (
+    *("", " ", "…", "humanmcp", "HumanMCP", " Human-MCP ", WIDE, "humanmcp 2"),
+    *("humanmcp demo host", *PLACEHOLDERS.values()),
+)
+"""Ours and nothing, in each way to write it."""
+
+OWN: Final = (WORDS, "🦊", "Ann")
+
+
+def with_own_words() -> Iterator[tuple[str, int]]:
+    """Yield each step of a lesson that asks for one's own words, in a language."""
+    for name in NAMES:
+        steps = {one: find_lesson(name)(one).with_handshake().requests for one in LANGUAGES}
+        for at, both in enumerate(zip(*steps.values(), strict=True)):
+            asks = [bool(ASKS_FOR_OWN.search(one.task)) for one in both]
+            assert asks == [bool(own_places(one)) for one in both], (name, at, both[0].task)
+            if any(asks):
+                yield name, at
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("name", "at"), list(with_own_words()))
+def test_own_words_are_no_example_no_template_and_no_name_of_ours(
+    name: str, at: int, language: str
+) -> None:
+    """Of either language and any version, in capitals, full width or with a dash."""
+    steps = [find_lesson(name)(one).with_handshake().requests[at] for one in LANGUAGES]
+    (place,) = own_places(steps[0])
+    drafts = [one for v in versions.ALL for _, one in each_result(steps[0].method, v)]
+    copied = {
+        text
+        for one in (*(step.example for step in steps), *({"result": one} for one in drafts))
+        if isinstance(text := pointed(one, place), str)
+    }
+    assert len(copied) > 1
+    for text in (
+        *NOT_OWN,
+        steps[0].method,
+        *copied,
+        *(one.upper() for one in copied),
+        WORDS,
+        "🦊",
+        "Ann",
+    ):
+        seat = Seat(name, language)
+        for _ in range(at):
+            seat.answer()
+        seat.answer(**own_answer(steps[0], text))
+        assert seat.passed[at:] == [text in OWN], text
+        shown = said_in(language, lesson_of, seat.frames, seat.lesson_steps)
+        assert shown is not None
+        why = say("demo", "why-other", language, at=place)
+        assert (why in shown.steps[at].said) is not seat.passed[at]
 
 
 GOOD = """

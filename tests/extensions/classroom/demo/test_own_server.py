@@ -11,6 +11,7 @@ from humanmcp.cli import main
 from humanmcp.extensions.classroom.demo import command
 from humanmcp.extensions.classroom.demo.lesson import find_lesson
 from humanmcp.extensions.classroom.demo.steps import LessonRun
+from tests.extensions.classroom.own_answers import own_answer
 
 LESSONS = (
     *("first-answer", "picked-tool", "recover", "structured-result", "poisoned-tool"),
@@ -29,7 +30,7 @@ def typed(name: str, folder: Path) -> Path:
         line, request = run.message(step)
         lines.append(line)
         if request is not None and request.id is not None:
-            answer = {"jsonrpc": "2.0", "id": request.id.value, **(step.example or {})}
+            answer = {"jsonrpc": "2.0", "id": request.id.value, **own_answer(step)}
             lines.append(json.dumps(answer))
             run.heard += run.host.take(lines[-1].encode())
             assert run.judge(), (name, run.missing)

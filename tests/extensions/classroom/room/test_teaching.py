@@ -22,6 +22,7 @@ from humanmcp.extensions.classroom.room.pages import _urgency
 from humanmcp.extensions.classroom.room.practice import LessonStanding
 from humanmcp.extensions.classroom.room.records import spaced
 from humanmcp.protocol.diagnostics.kinds import title_of
+from tests.extensions.classroom.own_answers import own_answer
 from tests.support.room_process import Rooming, Visitor, is_over
 from tests.support.serve_http import initialize
 from tests.support.waiting import until
@@ -385,7 +386,7 @@ def test_who_has_finished_takes_the_next_lesson_and_the_table_has_both(tmp_path:
         offered = until(lambda: re.search("Next lesson: [^<]+", learner.get("/").text), "the end")
         assert offered[0] == "Next lesson: A tool that the model chooses"
         learner.submit("/own", act="lesson", lesson="picked-tool")
-        learner.answer_as_offered("initialize")
+        learner.introduce()
         learner.question("tools/list")
         assert "In another lesson: 1" in teacher.get("/room").text
         columns = ("lesson", "steps", "passed", "tries")
@@ -689,7 +690,7 @@ def test_a_lesson_of_the_version_without_a_handshake_is_played_in_a_seat(
             asked = learner.question(step.method)
             path = f"/m/{asked['session']}/{asked['number']}"
             assert step.task in html.unescape(learner.get(path).text)
-            text = json.dumps((step.example or {})["result"])
+            text = json.dumps(own_answer(step)["result"])
             got = learner.answer(asked, text, "result")
             assert got.status == 200, got
             until(partial(is_over, learner, asked), "the next step")
