@@ -196,14 +196,8 @@ def attend_beside(attended: Attended) -> None:
     _beside().attend(attended)
 
 
-QUICK: Final = 0.025
-"""Seconds between two looks at `out.txt` while a person is probably writing there.
-
-With the time that a text needs to settle (`watched_file.STABLE`) an answer is out within 50 ms.
-"""
-
 SLOW: Final = 1.0
-"""Seconds between two looks at everything else, which find what nothing tells of."""
+"""Seconds between two looks that find what nothing tells of."""
 
 YOUNG: Final = 120.0
 """Seconds after an event in which the next one is expected. Later slow looks are half as many."""
@@ -225,23 +219,14 @@ def on_a_beat(moment: float) -> float:
 class PollSchedule:
     """The next moments. Any thread may set `rung`; all else belongs to the session."""
 
-    def __init__(self, bell: Doorbell | None, *, text: bool = True) -> None:
-        """Everything is to be looked at now. `text`: there is an `out.txt`."""
+    def __init__(self, bell: Doorbell | None) -> None:
+        """Everything is to be looked at now."""
         self.rung = False
         self.duties = -math.inf
-        self.files = False
-        """Whether a person asked for the text files (`--files`): then a message is a reason to
-        expect a text, elsewhere only another text is."""
-        self.text_saved = False
-        """Whether the system told of a saved file. It is set from the thread that hears of it."""
-        self.is_told = False
-        """Whether the system tells of saved files: then nobody has to look for them quickly."""
+        self.last_event_at = -math.inf
+        """When something happened last."""
         self._bell = bell
-        self._desks = self._rest = -math.inf
-        self._text = -math.inf if text else math.inf
-        self._desks_not_before = self._text_not_before = -math.inf
-        self._last_event_at = self._last_text_at = self._told_at = -math.inf
-        """When something happened last; a reason to expect a text; a saved file was told of."""
+        self._desks = self._rest = self._desks_not_before = -math.inf
 
     def listen(self, wake: Callable[[], object]) -> None:
         """Call `wake` after each ring, from the bell's thread."""
@@ -255,25 +240,18 @@ class PollSchedule:
 
     def arrived(self, now: float) -> None:
         """Note that a message came."""
-        self._last_event_at = now
-        if self.files:
-            self._last_text_at = now
-            self._text = min(self._text, now + QUICK)
+        self.last_event_at = now
         if not self._bell:
             self._desks = min(self._desks, now + FALLBACK_POLL)
 
-    def _slow(self, now: float) -> float:
+    def slow(self, now: float) -> float:
         """Return the moment of the next slow look."""
-        is_young = now - self._last_event_at < YOUNG
+        is_young = now - self.last_event_at < YOUNG
         return on_a_beat(now + (SLOW if is_young else 2 * SLOW))
 
     def next(self) -> float:
         """Return the moment at which something is to be looked at."""
-        return min(self.next_desks, self._next_text, self.duties, self._rest)
-
-    @property
-    def _next_text(self) -> float:
-        return min(self._text, self._text_not_before) if self.text_saved else self._text
+        return min(self.next_desks, self.duties, self._rest)
 
     @property
     def next_desks(self) -> float:
@@ -290,8 +268,8 @@ class PollSchedule:
         """Return True if to look at the desks; a ring is answered by it."""
         if now < self.next_desks:
             return False
-        if self.rung or self._last_event_at == -math.inf:
-            self._last_event_at = now
+        if self.rung or self.last_event_at == -math.inf:
+            self.last_event_at = now
         self.rung = False
         self._desks = now + FALLBACK_POLL  # should the look fail
         return True
@@ -301,33 +279,12 @@ class PollSchedule:
         rest = (ended - began) * (1 / LOOKING - 1)
         self._desks_not_before = ended + min(rest, MOST_REST)
         is_quick = waiting and not self._bell
-        at = began + FALLBACK_POLL if is_quick else self._slow(began)
+        at = began + FALLBACK_POLL if is_quick else self.slow(began)
         self._desks = max(at, self._desks_not_before)
-
-    def text_is_due(self, now: float, *, waiting: bool) -> bool:
-        """Return True if to look at `out.txt`, and plan the next look."""
-        if now < self._next_text:
-            return False
-        self._text_not_before = now + FALLBACK_POLL
-        if self.text_saved:
-            self.text_saved, self.is_told, self._told_at = False, True, now
-        if self.is_told:  # who saves by a rename is told of before that
-            is_quick = now - self._told_at < SLOW
-        else:
-            is_quick = waiting and now - self._last_text_at < YOUNG
-        self._text = now + QUICK if is_quick else self._slow(now)
-        return True
-
-    def text_changes(self, now: float, look_at: float) -> None:
-        """Note that a person writes in `out.txt`: look again at that moment at the latest."""
-        if now - max(self._told_at, self._last_text_at) > 2 * SLOW:
-            self.is_told = False  # not of everything there
-        self._last_text_at = self._last_event_at = now
-        self._text = min(self._text, max(look_at, now + FALLBACK_POLL))
 
     def rest_is_due(self, now: float) -> bool:
         """Return True if to look at everything else."""
         if now < self._rest:
             return False
-        self._rest = self._slow(now)
+        self._rest = self.slow(now)
         return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -183,7 +184,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             session = parts.session(
                 connection,
                 open_inbox(parts.home, settings.inbox),
-                when_quiet=lambda one: _announce(stderr, one, typed=typed),
+                when_quiet=partial(_announce, stderr, typed=typed),
             )
         except (StopError, OSError) as error:
             stderr.write(f"humanmcp: {sentence_of(error)}\n")
@@ -295,7 +296,7 @@ class ServerParts(NamedTuple):
         self,
         connection: Connection,
         inbox: ServerInbox,
-        when_quiet: Callable[[ServedSession], object] = lambda _one: None,
+        when_quiet: Callable[[str], object] = lambda _where: None,
         facts: SessionFacts = NEW,
     ) -> ServedSession:
         """Begin a session, or go on with the one of these `facts`.
@@ -368,16 +369,13 @@ def _parts(arguments: argparse.Namespace, settings: Settings, stderr: Stderr) ->
     return ServerParts(home, book_file, options, settings.title, str(Path.cwd()))
 
 
-def _announce(stderr: Stderr, session: ServedSession, *, typed: bool) -> None:
+def _announce(stderr: Stderr, where: str, *, typed: bool) -> None:
     """Say where to answer: hosts show the first lines of stderr in their logs.
 
-    `typed` says that the messages come from a terminal, where a person may wonder what to do.
+    `where` has the lines of front ends. `typed` says that the messages come from a terminal, where
+    a person may wonder what to do.
     """
-    files = session.texts.files
-    folder = files.folder if files is not None else ""
-    stderr.write(say("serve", "hello", version=__version__, folder=folder) + "\n")
-    if files is not None and files.note:
-        stderr.write(files.note + "\n")
+    stderr.write(say("serve", "hello", version=__version__, where=where) + "\n")
     if typed:
         stderr.write(say("serve", "terminal") + "\n")
 

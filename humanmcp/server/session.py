@@ -1,16 +1,16 @@
-"""One session of a server, one step at a time: its lines, its desks, its files, its clocks.
+"""One session of a server, one step at a time: its lines, its desks, its clocks.
 
 Theory of operation
 -------------------
 One thread does everything that decides something, so that nothing has to be locked: a cancel, a
-reply from a desk, a saved `out.txt` and the answer book's turn are seen one after the other, and
+reply from a desk, a saved text and the answer book's turn are seen one after the other, and
 each exchange is answered once. That thread is the attendant's (`inbox/attendant.py`), which serves
 other sessions as well. A step
 
 1. takes one line of the client, or the next part of a long array, along its way (`exchanges.py`);
-2. looks at what is due by the schedule: what people submitted, what they typed in the files
-   (`text_files/text_desk.py`), the timers of open requests, and the rest;
-3. says in `status.txt` what has become of it, and when the next step is.
+2. looks at what is due by the schedule: what people submitted, what they wrote at a `FrontEnd`
+   (`moments.py`), the timers of open requests, and the rest;
+3. lets each `FrontEnd` tell what has become of it, and says when the next step is.
 
 Whatever answers, writes through the one journal (`journal.py`): transcript first, then connection.
 While lines come without a pause each has a step of its own, and step 2 waits for its moment.
@@ -29,7 +29,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.server.capabilities import capabilities
 from humanmcp.server.connection import EndOfInput, HungUp
 from humanmcp.server.exchanges import ExchangeHandler
-from humanmcp.server.text_files.text_desk import TextFileAnswers
+from humanmcp.server.moments import FrontEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,13 +67,13 @@ class ServedSession:
         journal: Journal,
         book_file: BookFile,
         options: ServeOptions,
-        when_quiet: Callable[[ServedSession], object],
+        when_quiet: Callable[[str], object],
         resumed: Resumed | None = None,
     ) -> None:
         """Put the parts together. `resumed` is what another process left of this session.
 
         `when_quiet` is called once, as soon as no line comes for a moment and the session is more
-        than a probe.
+        than a probe, with what each `FrontEnd` has to say.
         """
         self.session = session
         self.journal = journal
@@ -85,14 +85,13 @@ class ServedSession:
         self.read = self.left = 0
         """How many lines were read, and how many requests had no response when the input ended."""
         self._schedule = PollSchedule(journal.bell)
-        self._wake: Callable[[], object] = lambda: None
         self._handler = ExchangeHandler(
             session, journal, book_file, options, self._schedule, self._exit, capabilities()
         )
         self._capabilities = self._handler.capabilities
-        self.texts = next(one for one in self._capabilities if isinstance(one, TextFileAnswers))
-        """The text files have a schedule of their own."""
-        self._when_quiet: Callable[[ServedSession], object] | None = when_quiet
+        self._fronts = tuple(one for one in self._capabilities if isinstance(one, FrontEnd))
+        """They have a schedule of their own."""
+        self._when_quiet: Callable[[str], object] | None = when_quiet
         self._quiet_at = self.clock.now() + QUIET_AFTER
         self._over = False
         self._resumed = resumed
@@ -101,7 +100,6 @@ class ServedSession:
 
     def begin_steps(self, wake: Callable[[], object]) -> None:
         """Begin: listen to the client's lines and to the inbox."""
-        self._wake = wake
         for one in self._capabilities:
             one.start(wake)
         if self._resumed is not None:
@@ -135,17 +133,23 @@ class ServedSession:
             one.look()
         self.journal.close_written()
         # Not after each line: of a client that says much at once thousands may wait.
-        if self._schedule.is_due(self.clock.now()):
-            self._look(self.clock.now())
-        if self.texts.tells_at(self._quiet_at) <= now:
-            self.texts.tell()
+        at = self.clock.now()
+        if self._schedule.is_due(at) or any(one.next() <= at for one in self._fronts):
+            self._look(at)
+        self._tell(now)
         if self._over:
             return None
         return now if has_more or got is not None else self._next_step()
 
+    def _tell(self, now: float) -> None:
+        for one in self._fronts:
+            if one.tells_at(self._quiet_at) <= now:
+                one.tell()
+
     def _next_step(self) -> float:
         announces_at = self._quiet_at if self._has_to_announce else math.inf
-        return min(self.texts.tells_at(self._quiet_at), announces_at, self._schedule.next())
+        fronts = (at for one in self._fronts for at in (one.next(), one.tells_at(self._quiet_at)))
+        return min(announces_at, self._schedule.next(), *fronts)
 
     def _take_in(self, got: Incoming) -> None:
         match got:
@@ -174,28 +178,27 @@ class ServedSession:
     def _has_to_announce(self) -> bool:
         """Return True until the first pause between lines.
 
-        Not of a probe's process: it has given the text files back, and nothing is to be said yet.
+        Not of a probe's process: it has given its files back, and nothing is to be said yet.
         """
-        return self._when_quiet is not None and self.texts.files is not None
+        return self._when_quiet is not None and all(one.is_open for one in self._fronts)
 
     def _announce(self) -> None:
         when_quiet, self._when_quiet = self._when_quiet, None
         if when_quiet is not None:
-            when_quiet(self)
-        self.texts.be_woken(self._wake)
+            when_quiet("".join(one.hello() for one in self._fronts))
 
     # -- what people and the book want ------------------------------------------------------------
 
     def _look(self, now: float) -> None:
-        """Do the due work: submissions, text files, timers."""
-        waiting = bool(self._handler.timers)
+        """Do the due work: submissions, what is written at front ends, timers."""
         if self._schedule.desks_are_due(now):
             if self._look_at_desks():
                 self._schedule.duties = now  # what people wish may change them
+            waiting = bool(self._handler.timers)
             self._schedule.desks_were_seen(now, self.clock.now(), waiting=waiting)
         # Before the book steps in, too: never over somebody who writes.
-        if self._schedule.text_is_due(now, waiting=waiting) or now >= self._schedule.duties:
-            self.texts.look_at_texts(now)
+        for one in self._fronts:
+            one.look_for_answers(now, is_last=now >= self._schedule.duties)
         if self._schedule.rest_is_due(now):
             self._look_at_the_rest(now)
         if now >= self._schedule.duties:
@@ -243,7 +246,7 @@ class ServedSession:
         self.journal.close_written()
         if unsent := self.connection.backpressure.unsent:
             logger.warning("the client did not take the last %s bytes", unsent)
-        self.texts.tell()
+        self._tell(math.inf)
         self.journal.end(to_others=to_others)
         for one in reversed(self._capabilities):
             one.close()

@@ -163,7 +163,7 @@ class AuthoritySession:
         facts = SessionFacts("", self._stamp(), Role.ENDPOINT, pid=os.getpid(), title=title)
         self._session = InboxSession.begin(inbox, facts, self._stamp)
         self._session.keep_facts(NegotiatedState())
-        self._schedule = PollSchedule(self._session.bell, text=False)
+        self._schedule = PollSchedule(self._session.bell)
         self._events: SimpleQueue[Callable[[], object]] = SimpleQueue()
         self._wake: Callable[[], object] = lambda: None
         self._waiting: dict[int, _Waiting] = {}

@@ -97,7 +97,7 @@ class QuestionInbox:
         self._numbers = 0
         self._over = threading.Event()
         self._left = threading.Event()
-        self._schedule = PollSchedule(self._inbox_session.bell, text=False)
+        self._schedule = PollSchedule(self._inbox_session.bell)
         attend_beside(self)
 
     # -- the respondent ------------------------------------------------------------------------

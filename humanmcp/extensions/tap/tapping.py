@@ -118,7 +118,7 @@ class Tap:
             )
         }
         bell = None if self.session is None else self.session.inbox_session.bell
-        self._schedule = PollSchedule(bell, text=False)
+        self._schedule = PollSchedule(bell)
         self._schedule.duties = math.inf
         self._kill_at: float | None = None
         self._killed = False

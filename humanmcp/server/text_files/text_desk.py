@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.settings import UnsafeFolderError
 from humanmcp.inbox.contract import Reply
+from humanmcp.locales import say
 from humanmcp.protocol.conversation.outcomes import Late, Refused, Sent
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Verdict
@@ -30,9 +31,10 @@ from humanmcp.protocol.validation.addressing import (
     unaddressed,
 )
 from humanmcp.protocol.validation.crash_guard import failure
-from humanmcp.server.moments import Capability
+from humanmcp.server.moments import FrontEnd
 from humanmcp.server.text_files.files import OWN, TextFiles
 from humanmcp.server.text_files.out_txt import DocumentOutcome
+from humanmcp.server.text_files.text_schedule import TextSchedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,7 +58,7 @@ TELL_WITHIN: Final = 1.0
 """Seconds within which `status.txt` says what has become of a line while others keep coming."""
 
 
-class TextFileAnswers(Capability):
+class TextFileAnswers(FrontEnd):
     """The text files of one session. A probe gives its folder back."""
 
     def __init__(self, way: Way) -> None:
@@ -64,7 +66,7 @@ class TextFileAnswers(Capability):
         self._session = way.session
         self._journal = way.journal
         self._way = way
-        self._schedule = way.schedule
+        self._schedule = TextSchedule(way.schedule)
         self._came: list[tuple[int, Sequence[Event]]] = []
         """The lines that `status.txt` does not know yet, and what they meant."""
         self._first_came_at = 0.0
@@ -76,7 +78,9 @@ class TextFileAnswers(Capability):
         self._early: RequestId | None = None
         """What was answered last before it was asked."""
         self._events: FolderEvents | None = None
-        self._wake: Callable[[], object] | None = None
+        self._wake: Callable[[], object] = lambda: None
+        self._is_quiet = self._has_to_follow = False
+        """Whether the first pause between lines has come; whether to listen to the folder next."""
         self._have(self._claim())
 
     def _claim(self, before: Sequence[bytes] = ()) -> TextFiles:
@@ -99,28 +103,41 @@ class TextFileAnswers(Capability):
 
     def _have(self, files: TextFiles) -> None:
         self.files = files
-        self._schedule.files = files.shared
+        self._schedule.is_chosen = files.shared
         self._journal.facts = self._journal.facts._replace(files=str(files.folder))
         self._journal.describe(self._session)
-        self._follow_events()
+        self._has_to_follow = self._is_quiet
 
-    def be_woken(self, wake: Callable[[], object]) -> None:
-        """Call `wake` when a file was saved in a folder that the person chose.
+    def start(self, wake: Callable[[], object]) -> None:
+        self._wake = wake
+
+    @property
+    def is_open(self) -> bool:
+        return self.files is not None
+
+    def hello(self) -> str:
+        self._is_quiet = self._has_to_follow = True
+        if self.files is None:
+            return ""
+        told = say("files", "hello", folder=self.files.folder)
+        return f"{told}\n{self.files.note}\n" if self.files.note else f"{told}\n"
+
+    def look(self) -> None:
+        """Have the session woken when a file is saved in a folder that the person chose.
 
         Not before the first answer is sent: the library is slow to load.
         """
-        self._wake = wake
-        self._follow_events()
-
-    def _follow_events(self) -> None:
-        self._forget_events()
         wake, files, schedule = self._wake, self.files, self._schedule
-        if wake is None or files is None or not files.shared:
+        if not self._has_to_follow or files is None:
+            return
+        self._forget_events()
+        self._has_to_follow = False
+        if not files.shared:
             return
         from humanmcp.inbox.watch import FolderEvents  # noqa: PLC0415 - no start waits for it
 
         def saved() -> None:
-            schedule.text_saved = True
+            schedule.saved = True
             wake()
 
         self._events = FolderEvents.start(files.folder, OWN, saved)
@@ -149,9 +166,11 @@ class TextFileAnswers(Capability):
 
     def arrived(self, line: bytes, events: Sequence[Event], *, later: bool) -> None:
         """Add a line to `in.txt`; its status is written later."""
+        now = self._journal.clock.now()
+        self._schedule.arrived(now)
         self._lines += 1
         if not self._came:
-            self._first_came_at = self._journal.clock.now()
+            self._first_came_at = now
         self._came.append((self._lines, events))
         if self.files is not None:
             self.files.in_txt.add(line, later=later)
@@ -168,18 +187,21 @@ class TextFileAnswers(Capability):
 
     # -- what is typed ----------------------------------------------------------------------------
 
-    def look_at_texts(self, now: float) -> None:
-        """Send or follow what was typed."""
+    def next(self) -> float:
+        return self._schedule.next()
+
+    def look_for_answers(self, now: float, *, is_last: bool) -> None:
+        is_due = self._schedule.is_due(now, waiting=bool(self._way.timers))
         files = self.files
-        if files is None:
+        if files is None or not (is_due or is_last):
             return
         documents = files.poll(now)
         if documents:
             files.settle([self._judged(document) for document in documents])
         if files.look_again is not None:
-            self._schedule.text_changes(now, files.look_again)
+            self._schedule.changes(now, files.look_again)
         if self._way.text_is_being_written(writing=files.is_being_written):
-            self._schedule.duties = -math.inf
+            self._way.schedule.duties = -math.inf
 
     def _judged(self, document: Document) -> DocumentOutcome:
         try:
@@ -233,10 +255,7 @@ class TextFileAnswers(Capability):
     # -- what is told -----------------------------------------------------------------------------
 
     def tells_at(self, quiet_at: float) -> float:
-        """Return when to write the status of the lines; infinity if it is written.
-
-        It is written when no line arrives for a moment, so that a busy client need not wait.
-        """
+        """It is written when no line arrives for a moment, so that a busy client need not wait."""
         if self._journal.changes == self._changes_shown or self.files is None:
             return math.inf
         return min(quiet_at, self._first_came_at + TELL_WITHIN) if self._came else quiet_at

@@ -443,7 +443,7 @@ class Pair:
         if self._schedule is not None:
             return side, self._schedule
         self._noted(side.session.name)
-        schedule = self._schedule = PollSchedule(side.session.bell, text=False)
+        schedule = self._schedule = PollSchedule(side.session.bell)
         schedule.listen(self._wake)
         for frame in self._told:
             if frame.direction is Direction.OUT:
