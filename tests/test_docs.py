@@ -26,14 +26,14 @@ from humanmcp.common.shell import CommandFormatter
 from humanmcp.desk import context, login
 from humanmcp.desk.app import CALLS
 from humanmcp.desk.book import saved_answers
+from humanmcp.extensions.text_files import files
+from humanmcp.extensions.text_files import folder as open_folder
 from humanmcp.inbox import form_drafts
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import folders, sentences
 from humanmcp.protocol.answer_book.book_format import ENTRY_KEYS, NOTICES, SERVER
 from humanmcp.protocol.conversation.timeouts import CLIENTS
 from humanmcp.protocol.diagnostics.kinds import KINDS
-from humanmcp.server.text_files import files
-from humanmcp.server.text_files import folder as open_folder
 from humanmcp.setup.hosts import HOSTS
 from tests.support.inbox_folder import LAYOUT
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from humanmcp.extensions.text_files.folder import LOCK_NAME
 from humanmcp.inbox import records
 from humanmcp.inbox.transcript_writer import MOST_OPEN
-from humanmcp.server.text_files.folder import LOCK_NAME
 from tests.support.desk_process import Desking
 from tests.support.serve_http import ServingHttp
 from tests.support.waiting import until

@@ -13,7 +13,6 @@ from humanmcp.server.answer_book import AnswerBook
 from humanmcp.server.keepalive import Keepalive
 from humanmcp.server.orders import Orders
 from humanmcp.server.parking import ParkedCalls
-from humanmcp.server.text_files.text_desk import TextFileAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +27,6 @@ _FIRST: Final[tuple[Callable[[Way], Capability | None], ...]] = (
 )
 _LAST: Final[tuple[Callable[[Way], Capability | None], ...]] = (
     AnswerBook,  # answers by a rule, or with what the book declares
-    TextFileAnswers,  # copies each line to in.txt, and sends what is saved in out.txt
     Orders,  # follows what people order: silence, bytes, an exit
 )
 

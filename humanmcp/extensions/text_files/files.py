@@ -18,19 +18,13 @@ import math
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.inbox.atomic import OPEN_FILE_WAITS
-from humanmcp.inbox.records import IN_TEXT, OUT_TEXT, PROBLEMS_TEXT, SENT, STATUS_TEXT
-from humanmcp.locales.stop import trouble
-from humanmcp.protocol.diagnostics.model import blocking
-from humanmcp.protocol.repair.reading import decode_file
-from humanmcp.protocol.validation.addressing import divide
-from humanmcp.server.text_files.folder import (
+from humanmcp.extensions.text_files.folder import (
     TEMPORARY,
     InTxt,
     OpenFolder,
     Unfit,
 )
-from humanmcp.server.text_files.out_txt import (
+from humanmcp.extensions.text_files.out_txt import (
     Document,
     DocumentOutcome,
     TextReading,
@@ -41,14 +35,20 @@ from humanmcp.server.text_files.out_txt import (
     texts_of,
     without,
 )
-from humanmcp.server.text_files.watched_file import Absence, WatchedFile
+from humanmcp.extensions.text_files.watched_file import Absence, WatchedFile
+from humanmcp.inbox.atomic import OPEN_FILE_WAITS
+from humanmcp.inbox.records import IN_TEXT, OUT_TEXT, PROBLEMS_TEXT, SENT, STATUS_TEXT
+from humanmcp.locales.stop import trouble
+from humanmcp.protocol.diagnostics.model import blocking
+from humanmcp.protocol.repair.reading import decode_file
+from humanmcp.protocol.validation.addressing import divide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
     from typing import Self
 
-    from humanmcp.server.text_files.folder import FileMark
+    from humanmcp.extensions.text_files.folder import FileMark
 
 OWN: Final = frozenset({IN_TEXT, PROBLEMS_TEXT, STATUS_TEXT, TEMPORARY})
 """What this program alone writes: a change there is none of the person's."""

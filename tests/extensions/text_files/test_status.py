@@ -11,13 +11,13 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.desk.board import Board
+from humanmcp.extensions.text_files.files import TextFiles
+from humanmcp.extensions.text_files.folder import OpenFolder
+from humanmcp.extensions.text_files.out_txt import DocumentOutcome
 from humanmcp.inbox.contract import Order, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
-from humanmcp.server.text_files.files import TextFiles
-from humanmcp.server.text_files.folder import OpenFolder
-from humanmcp.server.text_files.out_txt import DocumentOutcome
 from tests.support.serve_process import AtFiles
 from tests.support.verdicts import stating
 from tests.support.waiting import until

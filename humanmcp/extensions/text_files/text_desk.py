@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.settings import UnsafeFolderError
+from humanmcp.extensions.text_files.files import OWN, TextFiles
+from humanmcp.extensions.text_files.out_txt import DocumentOutcome
+from humanmcp.extensions.text_files.text_schedule import TextSchedule
 from humanmcp.inbox.contract import Reply
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.outcomes import Late, Refused, Sent
@@ -32,21 +35,18 @@ from humanmcp.protocol.validation.addressing import (
 )
 from humanmcp.protocol.validation.crash_guard import failure
 from humanmcp.server.moments import FrontEnd
-from humanmcp.server.text_files.files import OWN, TextFiles
-from humanmcp.server.text_files.out_txt import DocumentOutcome
-from humanmcp.server.text_files.text_schedule import TextSchedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from humanmcp.extensions.text_files.out_txt import Document
+    from humanmcp.extensions.text_files.status import StatusTxt
     from humanmcp.inbox.watch import FolderEvents
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.conversation.outcomes import Event
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import RequestId
     from humanmcp.server.moments import Way
-    from humanmcp.server.text_files.out_txt import Document
-    from humanmcp.server.text_files.status import StatusTxt
     from humanmcp.server.waiting import PendingTimers
 
 logger = logging.getLogger(__name__)
@@ -274,7 +274,7 @@ class TextFileAnswers(FrontEnd):
 
     @cached_property
     def _status(self) -> StatusTxt:
-        from humanmcp.server.text_files.status import StatusTxt  # noqa: PLC0415 - no start waits for it
+        from humanmcp.extensions.text_files.status import StatusTxt  # noqa: PLC0415 - no start waits for it
 
         return StatusTxt(self._way)
 

@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from humanmcp.common.settings import UnsafeFolderError
+from humanmcp.extensions.text_files.files import TextFiles
+from humanmcp.extensions.text_files.folder import FileMark, OpenFolder
+from humanmcp.extensions.text_files.out_txt import Document, DocumentOutcome
 from humanmcp.locales import speaking
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Severity
-from humanmcp.server.text_files.files import TextFiles
-from humanmcp.server.text_files.folder import FileMark, OpenFolder
-from humanmcp.server.text_files.out_txt import Document, DocumentOutcome
 from tests.support.waiting import until
 
 ONE: Final = '{"jsonrpc":"2.0","id":1,"result":{}}'
@@ -1065,7 +1065,7 @@ def test_a_folder_is_free_as_soon_as_its_server_was_killed(tmp_path: Path) -> No
     """A lock of the system, no file that kill -9 leaves behind."""
     script = (
         "import pathlib, sys, time\n"
-        "from humanmcp.server.text_files.files import TextFiles\n"
+        "from humanmcp.extensions.text_files.files import TextFiles\n"
         "files = TextFiles.claim(pathlib.Path(sys.argv[1]))\n"
         "sys.stdout.write(files.folder.name + '\\n'); sys.stdout.flush(); time.sleep(60)\n"
     )

@@ -4,13 +4,13 @@ import re
 
 import pytest
 
+from humanmcp.extensions.text_files.out_txt import Document, DocumentOutcome, report
 from humanmcp.protocol.conversation.outcomes import RequestArrived
 from humanmcp.protocol.diagnostics.autofix import fully_fixed
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.session import McpSession
 from humanmcp.protocol.validation.addressing import addressed
 from humanmcp.protocol.validation.check import check
-from humanmcp.server.text_files.out_txt import Document, DocumentOutcome, report
 from tests.support.speaking import said_in
 
 

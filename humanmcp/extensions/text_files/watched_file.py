@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.server.text_files.folder import Unfit
+from humanmcp.extensions.text_files.folder import Unfit
 
 if TYPE_CHECKING:
-    from humanmcp.server.text_files.folder import FileMark, OpenFolder
+    from humanmcp.extensions.text_files.folder import FileMark, OpenFolder
 
 
 STABLE: Final = 0.01

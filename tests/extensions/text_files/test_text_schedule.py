@@ -3,8 +3,8 @@
 import itertools
 from collections.abc import Iterator
 
+from humanmcp.extensions.text_files.text_schedule import QUICK, TextSchedule
 from humanmcp.inbox.attendant import FALLBACK_POLL, SLOW, YOUNG, PollSchedule
-from humanmcp.server.text_files.text_schedule import QUICK, TextSchedule
 
 HOUR = 3600.0
 

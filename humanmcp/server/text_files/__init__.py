@@ -1,1 +1,0 @@
-"""The person's files: `in.txt`, `out.txt`, `problems.txt` and their neighbours."""
