@@ -19,7 +19,7 @@ from docs.brought import brought
 from humanmcp import cli
 from humanmcp.answering import mistakes
 from humanmcp.cli import commands
-from humanmcp.common.settings import DEFAULTS, FILE_NAME, PREFIX
+from humanmcp.common.settings import DEFAULTS, FILE_NAME, PREFIX, brought_settings
 from humanmcp.export import hosts
 from humanmcp.locales import say, sentences_of
 from humanmcp.protocol.diagnostics.kinds import KINDS, title_of
@@ -142,10 +142,12 @@ def _settings() -> Iterator[str]:
         "| setting | in the file | flag | environment | default | meaning |",
         "| --- | --- | --- | --- | --- | --- |",
     )
-    for name, default in DEFAULTS.items():
+    rows = [(name, default, "setting") for name, default in DEFAULTS.items()]
+    rows += [(one.name, one.default, one.section) for one in brought_settings()]
+    for name, default, section in rows:
         flag = "--" + name.replace("_", "-")
         in_file = "no: it says where the file is" if name == "home" else "yes"
-        meaning = _cell(say("setting", name, "en"))
+        meaning = _cell(say(section, name, "en"))
         yield (
             f"| `{name}` | {in_file} | `{flag}` | `{PREFIX}{name.upper()}`"
             f" | {_default(default)} | {meaning} |"
@@ -153,7 +155,7 @@ def _settings() -> Iterator[str]:
 
 
 def _default(value: Any) -> str:  # noqa: ANN401 - a setting is text, a number or a truth value
-    return "" if value == "" else f"`{value}`"
+    return "" if value == "" or value is False else f"`{value}`"
 
 
 # -- problems ---------------------------------------------------------------------------------

@@ -21,13 +21,11 @@ from humanmcp import launch, locales
 from humanmcp.cli import commands, main
 from humanmcp.common import own_process
 from humanmcp.common.book_file import parse_book
-from humanmcp.common.settings import BOOK_NAME, DEFAULTS, FILE_NAME, PREFIX
+from humanmcp.common.settings import BOOK_NAME, DEFAULTS, FILE_NAME, PREFIX, brought_settings
 from humanmcp.common.shell import CommandFormatter
 from humanmcp.desk import context, login
 from humanmcp.desk.app import CALLS
 from humanmcp.desk.book import saved_answers
-from humanmcp.extensions.text_files import files
-from humanmcp.extensions.text_files import folder as open_folder
 from humanmcp.inbox import form_drafts
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import folders, sentences
@@ -109,14 +107,17 @@ def test_every_command_and_flag_is_documented(command: str) -> None:
             assert f"`{flag}" in section
 
 
-@pytest.mark.parametrize(("name", "default"), DEFAULTS.items(), ids=[*DEFAULTS])
+EVERY_SETTING: Final = {**DEFAULTS, **{one.name: one.default for one in brought_settings()}}
+
+
+@pytest.mark.parametrize(("name", "default"), EVERY_SETTING.items(), ids=[*EVERY_SETTING])
 def test_every_setting_is_documented(name: str, default: object) -> None:
     """Its flag, its name in the environment and its default stand in one row."""
     page = read(REFERENCE / "settings.md")
     row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
     assert f"`--{name.replace('_', '-')}`" in row
     assert f"`{PREFIX}{name.upper()}`" in row
-    assert default == "" or f"`{default}`" in row
+    assert default == "" or default is False or f"`{default}`" in row
 
 
 def test_the_manual_offers_no_home_inside_the_file_that_home_finds() -> None:
@@ -239,7 +240,7 @@ FOLDER_NAMES: Final = (
     form_drafts.FOLDER,
     *("demo", "demo.log", "lessons", "rooms"),  # of the classroom
     *("notices.toml", "phones.json"),  # of the notices
-    *(f"{files.REFUSED}.txt", f"{files.BEFORE}.txt", open_folder.LOCK_NAME, open_folder.TEMPORARY),
+    *("out.refused.txt", "out.before.txt", ".humanmcp.lock", ".humanmcp.tmp"),  # of the text files
 )
 """Every name that the program gives to something in the folder."""
 

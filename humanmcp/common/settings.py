@@ -21,7 +21,7 @@ from humanmcp import extensions
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from humanmcp.common.parsing import Parser
 
@@ -36,7 +36,6 @@ class Settings(NamedTuple):
     home: str = ""
     inbox: str = ""
     lang: str = ""
-    files: str = ""
     book: str = ""
     title: str = ""
     versions: str = ""
@@ -58,6 +57,10 @@ class Setting(NamedTuple):
     default: str | float | bool
     metavar: str = ""
     section: str = "setting"
+    is_folder: bool = False
+    """Its value is made absolute. What only tries a server starts it with another folder."""
+    by_hand: bool = False
+    """Who sets it answers the handshake by hand, unless something else is asked for."""
 
 
 class SettingError(StopError):
@@ -76,7 +79,6 @@ _VALUES: Final = {
     "home": "FOLDER",
     "inbox": "URL",
     "lang": "LANGUAGE",
-    "files": "FOLDER",
     "book": "FILE",
     "title": "NAME",
     "client_limit": "SECONDS",
@@ -84,6 +86,23 @@ _VALUES: Final = {
     "notify": "COMMAND",
 }
 """What help calls the values of the flags, where it is not the name of the setting."""
+
+
+def brought_settings() -> tuple[Setting, ...]:
+    """Return the settings that capabilities and endpoints bring: flags of `serve` and `config`."""
+    parts = (*extensions.loaded("capabilities"), *extensions.loaded("endpoints"))
+    return tuple(one for each in parts for one in getattr(each, "SETTINGS", ()))
+
+
+def brought_folders() -> tuple[Setting, ...]:
+    """Return those of them that are folders: flags of each command that starts a server."""
+    return tuple(one for one in brought_settings() if one.is_folder)
+
+
+def by_hand(chosen: Collection[str]) -> str:
+    """Return the flag among these names by which a person answers the handshake, "" for none."""
+    named = (one.name for one in brought_settings() if one.by_hand and one.name in chosen)
+    return next(map(_flag_of, named), "")
 
 
 def add_flags(parser: Parser, *names: str) -> None:
@@ -111,7 +130,7 @@ def _flag_of(name: str) -> str:
 def load(
     flags: Mapping[str, Any],
     environment: Mapping[str, str] = os.environ,
-    more: Iterable[Setting] = (),
+    more: Collection[Setting] = (),
 ) -> Settings:
     """Return the value of every setting; `more` are those that capabilities bring.
 
@@ -133,6 +152,9 @@ def load(
                 chosen[name] = _converted(name, value, type(default), where)
                 break
     added |= {name: chosen.pop(name) for name in added if name in chosen}
+    for one in more:
+        if one.is_folder and added[one.name]:
+            added[one.name] = str(Path(str(added[one.name])).expanduser().absolute())
     return Settings(**chosen, added=added)
 
 

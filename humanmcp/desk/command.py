@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from humanmcp import __version__, extensions, launch
 from humanmcp.common import qr_code, terminal
 from humanmcp.common.own_process import need_files
-from humanmcp.common.settings import add_flags, book_path, home_folder, make_home
+from humanmcp.common.settings import add_flags, book_path, brought_settings, home_folder, make_home
 from humanmcp.desk import context
 from humanmcp.desk.app import make_app
 from humanmcp.desk.board import Board, Following
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
+SETTINGS: Final = brought_settings()
 CANNOT: Final = 1
 MOST_CONNECTIONS: Final = 1200
 """The maximum number of connections, including idle ones; further ones get 503."""

@@ -17,7 +17,6 @@ from humanmcp.server.parking import ParkedCalls
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.common.settings import Setting
     from humanmcp.server.moments import Capability, Way
 
 
@@ -35,9 +34,3 @@ _LAST: Final[tuple[Callable[[Way], Capability | None], ...]] = (
 def capabilities() -> tuple[Callable[[Way], Capability | None], ...]:
     """Return what makes each capability of a session, those of extensions too."""
     return (*_FIRST, *extensions.loaded("capabilities"), *_LAST)
-
-
-def settings() -> tuple[Setting, ...]:
-    """Return the settings that capabilities and endpoints bring: flags of `serve` and `config`."""
-    bringing = (*capabilities(), *extensions.loaded("endpoints"))
-    return tuple(one for each in bringing for one in getattr(each, "SETTINGS", ()))

@@ -20,6 +20,8 @@ from humanmcp.common.settings import (
     add_brought_flags,
     add_flags,
     book_path,
+    brought_settings,
+    by_hand,
     home_folder,
     make_home,
 )
@@ -31,7 +33,6 @@ from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.protocol.session import McpSession
 from humanmcp.protocol.tables import versions
-from humanmcp.server import capabilities
 from humanmcp.server.connection import PipeConnection
 from humanmcp.server.journal import Clock, Journal
 from humanmcp.server.session import ServedSession
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SETTINGS: Final = capabilities.settings()
+SETTINGS: Final = brought_settings()
 
 OTHERWISE_ERROR: Final = "error"
 OTHERWISE: Final = ("hand", OTHERWISE_ERROR)
@@ -144,7 +145,7 @@ def _parts_brought() -> Sequence[ServePart]:
 def add_flags_of_server(parser: Parser) -> None:
     """Add the flags of the core and of its capabilities."""
     flag = parser.flags("serve")
-    add_flags(parser, "home", "inbox", "files", "book", "title", "versions")
+    add_flags(parser, "home", "inbox", "book", "title", "versions")
     add_flags(parser, "client_limit", "notify", "lang")
     add_brought_flags(parser, SETTINGS)
     manner = parser.add_mutually_exclusive_group()
@@ -262,10 +263,11 @@ def _notifier(command: str) -> Callable[[str, int, str], object] | None:
 
 
 def _handshake(wanted: str | None, settings: Settings) -> HandshakePolicy:
-    """Return who answers the handshake: as asked; else a person, if there are text files."""
+    """Return who answers the handshake: as asked; else a person, if a setting says so."""
     if wanted:
         return HandshakePolicy(wanted)
-    return HandshakePolicy.HAND if settings.files else HandshakePolicy.BY_CLIENT
+    chosen = [name for name, value in settings.added.items() if value]
+    return HandshakePolicy.HAND if by_hand(chosen) else HandshakePolicy.BY_CLIENT
 
 
 def _versions(wanted: str) -> Sequence[str]:
@@ -363,7 +365,6 @@ def _parts(arguments: argparse.Namespace, settings: Settings, stderr: Stderr) ->
         bool(refuses) and not read,
         _notifier(settings.notify),
         tell_stderr=stderr.write,
-        files=settings.files,
         added={**settings.added, **read},
     )
     return ServerParts(home, book_file, options, settings.title, str(Path.cwd()))

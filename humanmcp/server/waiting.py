@@ -37,8 +37,8 @@ class PendingTimers:
     """The clocks of one waiting exchange. All times are seconds of one monotonic clock.
 
     `arrived` is when the request first came, `last_arrived` when the client repeated it last.
-    `touched` says that a person is writing at a desk, `writing` that something stands in `out.txt`,
-    `paused` that they paused the book's countdown. `subscribed` says that it is a subscription that
+    `touched` says that a person is writing at a desk, `writing` the same of a `FrontEnd`, `paused`
+    that they paused the book's countdown. `subscribed` says that it is a subscription that
     was acknowledged: its client waits for changes, and for no answer.
     """
 
@@ -158,8 +158,7 @@ class ServeOptions(NamedTuple):
 
     `progress` says whether the client is told that a person is at its request, None as long as
     nobody has said so: then the book does. `silent` keeps back everything that was not typed.
-    `refuse` says that the client gets an error for what the book would leave to a person. `files`
-    is the folder of the text files, "" for that of each session.
+    `refuse` says that the client gets an error for what the book would leave to a person.
     """
 
     mode: Mode = Mode.NORMAL
@@ -173,7 +172,6 @@ class ServeOptions(NamedTuple):
     """Returns the draft that a request with this id starts from; None for an example."""
     tell_stderr: Callable[[str], object] = lambda _text: None
     """Receives what the book does instead of a person, before and after it is sent."""
-    files: str = ""
     silent: bool = False
     added: Mapping[str, Any] = MappingProxyType({})
     """The settings that capabilities bring, by name, and what a `ServePart` has read."""

@@ -17,12 +17,18 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from humanmcp import extensions
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common import jsonc
-from humanmcp.common.settings import Settings, add_brought_flags, add_flags, book_path
+from humanmcp.common.settings import (
+    Settings,
+    add_brought_flags,
+    add_flags,
+    book_path,
+    brought_settings,
+    by_hand,
+)
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import REFUSED
-from humanmcp.server import capabilities
 from humanmcp.setup.config_file import (
     ConfigFile,
     ConfigFileError,
@@ -53,7 +59,7 @@ if TYPE_CHECKING:
 
 
 SECTION: Final = "config"
-SETTINGS: Final = capabilities.settings()
+SETTINGS: Final = brought_settings()
 HTTP_URL: Final = "http://127.0.0.1:8766/mcp"
 """Where `humanmcp serve --http` is, where nothing else is in its way."""
 
@@ -67,6 +73,8 @@ class Wanted(HostEntry):
     """What brings the permission prompts of the host here."""
     asks: bool = False
     """The person asks for that."""
+    setting: str = ""
+    """The flag of a setting by which a person answers the handshake."""
 
     @property
     def keys(self) -> Keys:
@@ -132,7 +140,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
     if "book" in given and not book_path(settings.book, Path()).is_file():
         raise ConfigFileError("no book", path=settings.book)
     chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.handshake
-    handshake = manner_for(chosen, files="files" in given)
+    handshake = manner_for(chosen, given)
     flags = {"--open": arguments.open, "--approvals": arguments.approvals and host.prompts_to}
     words = (*handshake, *(name for name, wanted in flags.items() if wanted))
     is_asked = arguments.approvals and host.prompts_to and arguments.wait is None
@@ -154,6 +162,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
         manner=("http",) if arguments.http else handshake,
         addition=addition,
         asks=arguments.approvals and addition is not None,
+        setting=by_hand(given),
     )
 
 
@@ -309,7 +318,8 @@ def _taken_out(wanted: Wanted) -> tuple[ConfigFile, ConfigFile, Path | None]:
 
 
 def _say_waiting(wanted: Wanted) -> None:
-    to_stderr(wanted.sentence(f"opens {' '.join(wanted.manner) or 'files'}", url=wanted.url))
+    code = f"opens {' '.join(wanted.manner) or 'setting'}"
+    to_stderr(wanted.sentence(code, url=wanted.url, flag=wanted.setting))
     to_stderr(wanted.sentence(wanted.host.waiting))
     if wanted.addition is not None:
         added = wanted.addition

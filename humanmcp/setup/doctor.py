@@ -19,7 +19,14 @@ from humanmcp import extensions
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.jsonc import BOM
-from humanmcp.common.settings import Settings, add_flags, book_path, home_folder
+from humanmcp.common.settings import (
+    Settings,
+    add_brought_flags,
+    add_flags,
+    book_path,
+    brought_folders,
+    home_folder,
+)
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.inbox.life_lock import is_held
 from humanmcp.locales import say
@@ -50,6 +57,7 @@ if TYPE_CHECKING:
     from humanmcp.setup.addition import Addition
 
 SECTION: Final = "doctor"
+SETTINGS: Final = brought_folders()
 OLDEST_PYTHON: Final = (3, 11)
 LEAST_SPACE: Final = 50 * 1024 * 1024
 """Bytes; a session keeps every line, and a tool's result may hold megabytes."""
@@ -88,8 +96,8 @@ class SetupPart(Protocol):
     def of(self, host: Host, given: Mapping[str, Any], wait: int | None) -> Addition | None:
         """Return what belongs to a host. `given` are settings, `wait` the seconds that it waits."""
 
-    def check(self) -> Iterator[Finding]:
-        """Yield what is so of what was written, and what is wrong with it."""
+    def check(self, settings: Settings) -> Iterator[Finding]:
+        """Yield what is so of what was written or set, and what is wrong with it."""
 
 
 def _finding(level: Level, code: str, **fillings: object) -> Finding:
@@ -136,7 +144,7 @@ def check_home(settings: Settings) -> Iterator[Finding]:
         yield warning("home readable", path=home)
     else:
         yield ok("home", path=home)
-    yield from _check_writable(home)
+    yield from check_writable(home)
 
 
 def _check_parent(home: Path) -> Iterator[Finding]:
@@ -148,7 +156,8 @@ def _check_parent(home: Path) -> Iterator[Finding]:
         yield problem("home impossible", path=home, above=above)
 
 
-def _check_writable(folder: Path) -> Iterator[Finding]:
+def check_writable(folder: Path) -> Iterator[Finding]:
+    """Look whether a file can be written there."""
     try:
         with tempfile.NamedTemporaryFile(prefix=".doctor-", dir=folder) as scratch:
             scratch.write(b"x")
@@ -168,9 +177,13 @@ def check_disk(settings: Settings) -> Iterator[Finding]:
         yield problem("disk full", path=above, free=megabytes)
     else:
         yield ok("disk", free=megabytes)
-    kind = kind_of_disk(above)
-    if kind in _REMOTE_KINDS:
-        yield warning("disk remote", path=above, kind=kind)
+    yield from check_remote(above)
+
+
+def check_remote(folder: Path) -> Iterator[Finding]:
+    """Look whether a folder is on a disk of another machine."""
+    if (kind := kind_of_disk(folder)) in _REMOTE_KINDS:
+        yield warning("disk remote", path=folder, kind=kind)
 
 
 def kind_of_disk(folder: Path, mounts: Path = _MOUNTS) -> str:
@@ -219,24 +232,6 @@ def check_book(settings: Settings) -> Iterator[Finding]:
         yield problem("book bad", why=error)
     else:
         yield ok("book", path=path, tools=len(book.tools), rules=len(book.entries))
-
-
-def check_files(settings: Settings) -> Iterator[Finding]:
-    """Look whether the folder of the two text files can be used."""
-    if not settings.files:
-        return
-    folder = Path(settings.files).expanduser().absolute()
-    if not folder.exists():
-        yield ok("files new", path=folder)
-        return
-    if not folder.is_dir():
-        yield problem("files no folder", path=folder)
-        return
-    yield ok("files", path=folder)
-    yield from _check_writable(folder)
-    kind = kind_of_disk(folder)
-    if kind in _REMOTE_KINDS:
-        yield warning("disk remote", path=folder, kind=kind)
 
 
 def check_desk(settings: Settings) -> Iterator[Finding]:
@@ -389,7 +384,8 @@ _COLOUR: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "re
 
 def add_arguments(parser: Parser) -> None:
     parser.flags(SECTION, "help ")("--json", action="store_true")
-    add_flags(parser, "home", "files", "book", "lang")
+    add_flags(parser, "home", "book", "lang")
+    add_brought_flags(parser, SETTINGS)
 
 
 class FindingShape(TypedDict):
@@ -437,18 +433,17 @@ def findings(settings: Settings) -> Iterator[Finding]:
     yield from check_server()
     yield from check_watching()
     yield from check_book(settings)
-    yield from check_files(settings)
     yield from check_desk(settings)
     yield from check_editor()
     yield from check_hosts()
     for part in extensions.loaded("setups"):
-        yield from part.check()
+        yield from part.check(settings)
 
 
 def check_server() -> Iterator[Finding]:
     """Start the server as a host would, and judge what it does."""
     words = (sys.executable, "-P", "-m", "humanmcp", SERVE, "--auto")
-    seen = run_trial(words, ("home", "files"))
+    seen = run_trial(words, ("home", *(one.name for one in SETTINGS)))
     if seen.failure or seen.first_answer is None:
         yield problem("server silent", why=seen.why)
         return

@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote, quote_plus, urlencode
 
 from humanmcp import extensions
-from humanmcp.common.settings import PREFIX, Settings
+from humanmcp.common.settings import PREFIX, Settings, by_hand
 from humanmcp.common.toml_edit import table_text
 from humanmcp.protocol.conversation import timeouts
 from humanmcp.protocol.json.tree import mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 
 DEFAULT_NAME: Final = "humanmcp"
@@ -293,11 +293,11 @@ def install_link(host: Host, name: str, command: HostCommand) -> str:
 
 
 PASSED_ON: Final = (
-    *("home", "inbox", "files", "book", "title", "versions", "client_limit", "notify", "lang"),
+    *("home", "inbox", "book", "title", "versions", "client_limit", "notify", "lang"),
 )
 """The settings that a server understands."""
 
-_PATHS: Final = ("home", "files", "book")
+_PATHS: Final = ("home", "book")
 
 
 def passed_on(
@@ -330,16 +330,16 @@ def command_for(given: Mapping[str, Any], manner: Sequence[str] = ()) -> HostCom
     return HostCommand(first, (*rest, *words, *manner))
 
 
-def manner_for(chosen: str | None, *, files: bool) -> tuple[str, ...]:
+def manner_for(chosen: str | None, given: Collection[str]) -> tuple[str, ...]:
     """Return the flags of an entry that choose who answers the handshake.
 
     `chosen` is "by-hand", "auto", "book", "hand" or None. A real host's model wants its tools in
     its first turn, and most hosts do not wait for a person. So the book answers the handshake,
-    unless a person answers in text files.
+    unless one of the `given` settings says that a person does.
     """
     if chosen in ("by-hand", "auto"):
         return (f"--{chosen}",)
-    if chosen is None and files:
+    if chosen is None and by_hand(given):
         return ()
     return ("--handshake", chosen or "book")
 

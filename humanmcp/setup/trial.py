@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
 from humanmcp.common.parsing import Parser
-from humanmcp.common.settings import PREFIX
+from humanmcp.common.settings import PREFIX, brought_folders
 from humanmcp.inbox import open_inbox
 from humanmcp.protocol.conversation.outcomes import ResponseArrived, UnreadableArrived
 from humanmcp.protocol.json import jsonrpc
@@ -148,11 +148,14 @@ def _is_asked(home: Path) -> bool:
 
 
 _HARMLESS: Final = frozenset(
-    {"home", "files", "book", "title", "versions", "client_limit", "lang", "by_hand", "auto"}
-    | {"handshake", "approvals", "no_progress", "match"}
+    {"home", "book", "title", "versions", "client_limit", "lang", "by_hand", "auto", "handshake"}
+    | {"approvals", "no_progress", "match", *(one.name for one in brought_folders())}
 )
 """The flags of `serve` that reach out of the folder of a trial in no way."""
-_SETTINGS: Final = frozenset(PREFIX + one.upper() for one in {*PASSED_ON} - {"inbox", "notify"})
+_SETTINGS: Final = frozenset(
+    PREFIX + one.upper()
+    for one in {*PASSED_ON, *(each.name for each in brought_folders())} - {"inbox", "notify"}
+)
 """The variables that do not either."""
 
 
@@ -193,5 +196,5 @@ def folders_of(given: Sequence[str], variables: Mapping[str, str]) -> tuple[str,
         raise NotTriedError("host reaches")
     if chosen["server"]:
         return ()
-    has_files = chosen["files"] or variables.get(PREFIX + "FILES")
-    return ("home", "files") if has_files else ("home",)
+    names = (one.name for one in brought_folders())
+    return ("home", *(one for one in names if chosen[one] or variables.get(PREFIX + one.upper())))

@@ -32,7 +32,11 @@ def core() -> Iterator[Path]:
             yield file
 
 
-TEXTS: Final = {file.relative_to(ROOT): file.read_text(encoding="utf-8") for file in core()}
+OF_OTHERS: Final = ROOT / "humanmcp" / "protocol" / "tables" / "bounded.py"
+"""The flags of other programs."""
+TEXTS: Final = {
+    file.relative_to(ROOT): file.read_text(encoding="utf-8") for file in core() if file != OF_OTHERS
+}
 
 
 def patterns(one: Installed) -> Iterator[str]:

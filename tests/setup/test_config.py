@@ -94,11 +94,12 @@ def test_without_a_host_the_hosts_are_listed(run: Callable[..., Ran], tmp_path: 
 
 def test_what_to_do_next_keeps_the_flags_that_were_typed(run: Callable[..., Ran]) -> None:
     """A command without them would write another entry, or into another file."""
-    told = run("vscode", "--user", "--files", "mcp").err
+    told = run("vscode", "--user", "--title", "mcp").err
     assert "the same command with --write" in told
     assert "config vscode --write" not in told
 
 
+@pytest.mark.extension("text_files")
 def test_settings_become_arguments_with_absolute_paths(
     run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -509,7 +510,9 @@ def test_after_the_entry_is_written_it_says_where_to_answer(run: Callable[..., R
     [
         ([], "in its first turn. Calls wait for you"),
         (["--handshake", "hand"], "You answer the handshake by hand"),
-        (["--files", "texts"], "Because of --files"),
+        pytest.param(
+            ["--files", "texts"], "Because of --files", marks=pytest.mark.extension("text_files")
+        ),
         (["--by-hand"], "not even a ping"),
         (["--auto"], "everything it can immediately"),
     ],
@@ -571,7 +574,11 @@ def test_the_page_opens_by_itself_where_the_entry_says_so(run: Callable[..., Ran
 
 @pytest.mark.parametrize("act", [(), ("--write",)])
 @pytest.mark.parametrize(
-    "who", [(), ("--handshake", "hand"), ("--by-hand",), ("--auto",), ("--files", "mcp")]
+    "who",
+    [
+        *((), ("--handshake", "hand"), ("--by-hand",), ("--auto",)),
+        pytest.param(("--files", "mcp"), marks=pytest.mark.extension("text_files")),
+    ],
 )
 def test_every_way_to_open_sessions_goes_with_the_page(
     run: Callable[..., Ran], tmp_path: Path, who: tuple[str, ...], act: tuple[str, ...]

@@ -47,9 +47,9 @@ def home(tmp_path: Path) -> Path:
     return folder
 
 
-def settings(home: Path, book: str = "", files: str = "") -> Settings:
+def settings(home: Path, book: str = "") -> Settings:
     """Make settings for a folder."""
-    return Settings(home=str(home), book=book, files=files)
+    return Settings(home=str(home), book=book)
 
 
 # -- one check each ---------------------------------------------------------------------------
@@ -179,19 +179,6 @@ def test_the_answer_book_is_read(home: Path, tmp_path: Path) -> None:
     assert codes(doctor.check_book(settings(home))) == {"book none": Level.OK}
 
 
-def test_the_folder_of_the_text_files_is_looked_at(home: Path, tmp_path: Path) -> None:
-    """Only where one is set."""
-    texts = tmp_path / "texts"
-    wanted = settings(home, files=str(texts))
-    assert codes(doctor.check_files(settings(home))) == {}
-    assert codes(doctor.check_files(wanted)) == {"files new": Level.OK}
-    texts.mkdir()
-    assert codes(doctor.check_files(wanted)) == {"files": Level.OK}
-    texts.rmdir()
-    texts.touch()
-    assert codes(doctor.check_files(wanted)) == {"files no folder": Level.PROBLEM}
-
-
 def test_the_lock_says_whether_the_page_runs(home: Path) -> None:
     """Never a process number, never a file that was left behind."""
     assert codes(doctor.check_desk(settings(home))) == {"desk none": Level.OK}
@@ -250,10 +237,11 @@ def test_an_installation_that_does_not_start_says_why(machine: Path, installatio
     assert "moved away" in str(dict(found.fillings)["why"])
 
 
-MANNERS: Final = (("--handshake", "hand"), ("--by-hand",), ("--auto",), ("--files", "own"))
+MANNERS: Final = (("--handshake", "hand"), ("--by-hand",), ("--auto",))
 WRITTEN: Final = [
     *((host.name, ()) for host in HOSTS if host.format is not Format.YAML),
     *(("cursor", flags) for flags in MANNERS),
+    pytest.param("cursor", ("--files", "own"), marks=pytest.mark.extension("text_files")),
 ]
 
 
@@ -274,7 +262,12 @@ def test_every_entry_that_config_writes_starts(
     ("flags", "code", "why"),
     [
         (("--title", "x"), "host asks", ""),
-        (("--home", "own", "--files", "own"), "host asks", ""),
+        pytest.param(
+            ("--home", "own", "--files", "own"),
+            "host asks",
+            "",
+            marks=pytest.mark.extension("text_files"),
+        ),
         (("--handshake", "book", "--home=own"), "host answers", ""),
         (("--bogus",), "host silent", "--bogus"),
         (("--auto", "--handshake", "book"), "host silent", "--auto"),

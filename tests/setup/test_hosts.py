@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.common.settings import Settings
+from humanmcp.common.settings import Setting, Settings
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.setup.hosts import (
     BY_NAME,
@@ -343,18 +343,20 @@ def test_out_of_uv_s_cache_uvx_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("chosen", "files", "words"),
+    ("chosen", "given", "words"),
     [
-        (None, False, ("--handshake", "book")),
-        (None, True, ()),
-        ("book", True, ("--handshake", "book")),
-        ("hand", False, ("--handshake", "hand")),
-        ("by-hand", False, ("--by-hand",)),
-        ("auto", True, ("--auto",)),
+        (None, {"slow"}, ("--handshake", "book")),
+        (None, {"manual"}, ()),
+        ("book", {"manual"}, ("--handshake", "book")),
+        ("hand", {}, ("--handshake", "hand")),
+        ("by-hand", {}, ("--by-hand",)),
+        ("auto", {"manual"}, ("--auto",)),
     ],
 )
 def test_an_entry_says_who_opens_the_session(
-    chosen: str | None, *, files: bool, words: tuple[str, ...]
+    monkeypatch: pytest.MonkeyPatch, chosen: str | None, given: set[str], words: tuple[str, ...]
 ) -> None:
-    """The book, at once, unless another word was said or somebody answers in text files."""
-    assert manner_for(chosen, files=files) == words
+    """The book, at once, unless another word was said or a setting says that a person does."""
+    added = (Setting("slow", 0.0), Setting("manual", "", by_hand=True))
+    monkeypatch.setattr("humanmcp.common.settings.brought_settings", lambda: added)
+    assert manner_for(chosen, given) == words

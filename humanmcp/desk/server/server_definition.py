@@ -277,7 +277,7 @@ def snippets(server_settings: Mapping[str, Any]) -> list[tuple[HostEntry, str]]:
     """
     spoken = {} if spoken_language() == "en" else {"lang": spoken_language()}
     given = {**server_settings, **spoken}
-    manner, home = manner_for(None, files="files" in given), Path.home()
+    manner, home = manner_for(None, given), Path.home()
     places = ((host, place(host, sys.platform, home, os.environ, Path())) for host in HOSTS)
     return [
         (HostEntry.of(host, path, given, manner), say("config", host.waiting))

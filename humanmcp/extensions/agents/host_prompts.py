@@ -36,6 +36,8 @@ from humanmcp.setup.hosts import BY_NAME, Format, Host, as_ours, command_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from humanmcp.common.settings import Settings
+
 HOOK_WITHIN: Final = 5.0
 """Seconds within which a hook must have ended that has nothing to ask."""
 _HOOK_FLAGS: Final = frozenset({"--host", "--event", "--limit", "--home", "--lang"})
@@ -119,7 +121,7 @@ class HostPrompts:
         hooks = HOOKS.get(host.name)
         return None if hooks is None else HookAddition(host, hooks, given, wait)
 
-    def check(self) -> Iterator[doctor.Finding]:
+    def check(self, settings: Settings) -> Iterator[doctor.Finding]:  # noqa: ARG002 - hosts have files of their own
         """Check whether each hook starts, and gives up before its host."""
         for name, hooks in HOOKS.items():
             host = dataclasses.replace(BY_NAME[name], format=Format.JSONC)

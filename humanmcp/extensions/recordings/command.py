@@ -32,4 +32,4 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG0
         parser.error("the following arguments are required: TRANSCRIPT")
     arguments.replay = file
     arguments = parser.parse_args(more, arguments)
-    return serve.run(arguments, load(vars(arguments)))
+    return serve.run(arguments, load(vars(arguments), more=serve.SETTINGS))

@@ -13,9 +13,10 @@ import logging
 import math
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from humanmcp.common.settings import UnsafeFolderError
+from humanmcp.common.settings import Setting, UnsafeFolderError
+from humanmcp.extensions.text_files import SECTION
 from humanmcp.extensions.text_files.files import OWN, TextFiles
 from humanmcp.extensions.text_files.out_txt import DocumentOutcome
 from humanmcp.extensions.text_files.text_schedule import TextSchedule
@@ -54,12 +55,17 @@ logger = logging.getLogger(__name__)
 BY_FILES: Final = "files"
 """The author of answers from the files."""
 
+FOLDER: Final = Setting("files", "", "FOLDER", SECTION, is_folder=True, by_hand=True)
+"""Where the text files of all sessions are, "" for the folder of each session."""
+
 TELL_WITHIN: Final = 1.0
 """Seconds within which `status.txt` says what has become of a line while others keep coming."""
 
 
 class TextFileAnswers(FrontEnd):
     """The text files of one session. A probe gives its folder back."""
+
+    SETTINGS: ClassVar = (FOLDER,)
 
     def __init__(self, way: Way) -> None:
         """Claim the files."""
@@ -85,8 +91,9 @@ class TextFileAnswers(FrontEnd):
 
     def _claim(self, before: Sequence[bytes] = ()) -> TextFiles:
         """Claim the folder. `in.txt` begins with the lines that came before."""
-        own, shared = self._journal.inbox.folder(self._journal.name), self._way.options.files
-        folder = Path(shared).expanduser().absolute() if shared else own
+        own = self._journal.inbox.folder(self._journal.name)
+        shared = self._way.options.added.get(FOLDER.name, "")
+        folder = Path(shared) if shared else own
         return TextFiles.claim(folder, before, archive=own, shared=bool(shared))
 
     def shown(self) -> None:

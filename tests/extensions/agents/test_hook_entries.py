@@ -11,6 +11,7 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.common import jsonc, toml_edit
+from humanmcp.common.settings import Settings
 from humanmcp.extensions.agents.hook_entries import (
     BEFORE_THE_END,
     HOOKS,
@@ -301,7 +302,7 @@ def test_what_switches_the_hooks_off_is_said(
     assert told in again.err
     assert "come to your inbox" not in again.err
     assert told in run(host, "--approvals").err
-    (found,) = PROMPTS.check()
+    (found,) = PROMPTS.check(Settings())
     assert (found.code, found.level) == ("hook off", doctor.Level.PROBLEM)
     assert told in say(found.section, found.code, **dict(found.fillings))
 
@@ -403,7 +404,7 @@ def test_a_host_without_hooks_gets_a_plugin_that_starts_ours(
     assert words[words.index("hook") :][:3] == ["hook", "--host", "opencode"]
     assert facts.limit == HOOKS["opencode"].wait - BEFORE_THE_END
     assert "already there" in run("opencode", "--approvals", "--write").err
-    (found,) = PROMPTS.check()
+    (found,) = PROMPTS.check(Settings())
     assert (found.code, dict(found.fillings)["path"]) == ("hook", path)
     assert run("opencode", "--remove").status == 0
     assert not path.exists()
@@ -456,7 +457,7 @@ def test_the_doctor_tries_the_hook(
     path.write_text(
         path.read_text("utf-8").replace(old, new) if old else path.read_text("utf-8"), "utf-8"
     )
-    (found,) = PROMPTS.check()
+    (found,) = PROMPTS.check(Settings())
     sentence = say(found.section, found.code, **dict(found.fillings))
     assert told in sentence
     assert (found.level is doctor.Level.OK) is (not old)
@@ -483,9 +484,9 @@ def test_a_hook_that_its_host_does_not_trust_is_told(
     """It is not run; whether it was changed since is for Codex to say."""
     assert installation.exists()
     run("codex", "--approvals", "--write")
-    assert [one.code for one in PROMPTS.check()] == ["hook untrusted"]
+    assert [one.code for one in PROMPTS.check(Settings())] == ["hook untrusted"]
     trust(state)
-    assert [one.code for one in PROMPTS.check()] == [code]
+    assert [one.code for one in PROMPTS.check(Settings())] == [code]
 
 
 def test_the_inbox_folder_of_a_hook_is_looked_at(
@@ -496,7 +497,7 @@ def test_the_inbox_folder_of_a_hook_is_looked_at(
     run("codex", "--approvals", "--write", "--home", str(tmp_path / "file"))
     trust()
     (tmp_path / "file").touch()
-    assert [one.code for one in PROMPTS.check()] == ["hook trust", "home no folder"]
+    assert [one.code for one in PROMPTS.check(Settings())] == ["hook trust", "home no folder"]
 
 
 def test_a_part_of_the_hook_is_not_the_hook(run: Callable[..., Ran], installation: Path) -> None:
@@ -505,6 +506,6 @@ def test_a_part_of_the_hook_is_not_the_hook(run: Callable[..., Ran], installatio
     run("claude-code", "--approvals", "--write")
     path = HOOKS["claude-code"].path
     path.write_text(jsonc.take(path.read_text("utf-8"), ("hooks", "Stop")), "utf-8")
-    assert [one.code for one in PROMPTS.check()] == ["hook part"]
+    assert [one.code for one in PROMPTS.check(Settings())] == ["hook part"]
     run("claude-code", "--approvals", "--write")
-    assert [one.code for one in PROMPTS.check()] == ["hook"]
+    assert [one.code for one in PROMPTS.check(Settings())] == ["hook"]

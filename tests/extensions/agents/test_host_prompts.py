@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from humanmcp.common.settings import Settings
 from humanmcp.extensions.agents.hook_entries import HOOKS
 from humanmcp.extensions.agents.host_prompts import PROMPTS
 from humanmcp.setup.hosts import BY_NAME, HOSTS, Host
@@ -94,5 +95,5 @@ def test_no_hook_of_a_repository_runs(
     path = stranger / ".github" / "hooks" / "humanmcp.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"hooks": {"PreToolUse": [item]}}))
-    assert [one.code for one in PROMPTS.check()] == ([code] if code else [])
+    assert [one.code for one in PROMPTS.check(Settings())] == ([code] if code else [])
     assert not (stranger / "ran").exists()

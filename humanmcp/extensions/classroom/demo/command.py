@@ -20,7 +20,15 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from humanmcp import launch
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
-from humanmcp.common.settings import add_flags, book_path, home_folder, make_home, sample
+from humanmcp.common.settings import (
+    add_brought_flags,
+    add_flags,
+    book_path,
+    brought_folders,
+    home_folder,
+    make_home,
+    sample,
+)
 from humanmcp.common.shell import program, shell_quoted
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.extensions.classroom.demo.good_host import (
@@ -68,13 +76,17 @@ if TYPE_CHECKING:
 
 WEATHER_BOOK: Final = "weather.toml"
 DEMO_FOLDER: Final = "demo"
+TEXT_FILES: Final = "files"
+"""The setting for the folder of text files, if an extension has such files."""
+SETTINGS: Final = tuple(one for one in brought_folders() if one.name == TEXT_FILES)
 BETWEEN_STEPS: Final = 2.5
 """Seconds to read a step, when people watch the demo play automatically."""
 
 
 def add_arguments(parser: Parser) -> None:
     flag = parser.flags("demo", "help ")
-    add_flags(parser, "home", "files", "book", "lang")
+    add_flags(parser, "home", "book", "lang")
+    add_brought_flags(parser, SETTINGS)
     flag("--by-hand", action="store_true")
     flag("--handshake", action="store_true")
     moods = [strictness.value for strictness in Strictness]
@@ -121,11 +133,12 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
         BookFile(book_path(book, Path()), must_exist=True)
     language = language_of(settings.lang)
     home = make_home(home_folder(settings.home))
-    folder = Path(settings.files).absolute() if settings.files else home / DEMO_FOLDER
+    folder = _text_folder(settings, home)
     # Over HTTP, a server does not end with its stdin.
     module = "humanmcp.as_child" if lesson_steps.http else "humanmcp"
     command = [sys.executable, "-m", module, "serve", "--home", str(home)]
-    command += ["--files", str(folder), "--lang", language]
+    command += ["--lang", language]
+    command += [f"--{TEXT_FILES}", str(folder)] if folder != NOWHERE else []
     # By hand, a person starts from the lists of the book: the tool that the host then calls.
     command += ["--book", str(Path(book).absolute())] if book else []
     command += ["--by-hand" if by_hand else "--auto"]
@@ -163,6 +176,12 @@ def play_against(lesson_steps: LessonSteps, command: Sequence[str]) -> list[bool
 
 NOWHERE: Final = Path(os.devnull)
 """The folder of the text files of a server that has none: nothing can be read there."""
+
+
+def _text_folder(settings: Settings, home: Path) -> Path:
+    """Return the folder of the text files, `NOWHERE` if no installed extension has such files."""
+    chosen = settings.added.get(TEXT_FILES)
+    return NOWHERE if chosen is None else Path(chosen or home / DEMO_FOLDER)
 
 
 def _open_page(desk: launch.DeskOfCommand, home: Path) -> str:
@@ -236,9 +255,9 @@ class DemoServer:
         until = time.monotonic() + _VISIBLE_WITHIN
         while time.monotonic() < until:
             for facts in inbox.sessions():
-                if facts.pid == self.child.process.pid and facts.files:
+                if facts.pid == self.child.process.pid and (facts.files or wanted == NOWHERE):
                     self.session = facts.name
-                    return Path(facts.files)
+                    return Path(facts.files) if facts.files else wanted
             time.sleep(_LOOK_EVERY)
         return wanted
 
@@ -412,7 +431,7 @@ class DemoRunner:
         """Wait until `in.txt` has the request: the server does not take an answer before that."""
         until = time.monotonic() + _VISIBLE_WITHIN
         folder = self.screen.folder
-        while folder is not None and time.monotonic() < until:
+        while folder not in (None, NOWHERE) and time.monotonic() < until:
             with contextlib.suppress(OSError):
                 if request.raw in (folder / "in.txt").read_text(encoding="utf-8"):
                     return

@@ -6,9 +6,9 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from humanmcp import extensions
-from humanmcp.common.settings import add_flags, home_folder, make_home
+from humanmcp.common.settings import add_brought_flags, add_flags, home_folder, make_home
 from humanmcp.common.terminal import to_stdout
-from humanmcp.extensions.classroom.demo.command import play, play_against
+from humanmcp.extensions.classroom.demo.command import SETTINGS, play, play_against
 from humanmcp.extensions.classroom.demo.good_host import Strictness
 from humanmcp.extensions.classroom.demo.lesson import client_name, find_lesson, lesson_names
 from humanmcp.locales import language_of, say, spoken_language
@@ -31,7 +31,8 @@ def add_arguments(parser: Parser) -> None:
     flag("--handshake", action="store_true")
     flag("--step", type=int, default=0)
     flag("--server", metavar="COMMAND", default="")
-    add_flags(parser, "home", "files", "book", "lang")
+    add_flags(parser, "home", "book", "lang")
+    add_brought_flags(parser, SETTINGS)
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
