@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.extensions.text_files.folder import LOCK_NAME
 from humanmcp.inbox import records
 from humanmcp.inbox.transcript_writer import MOST_OPEN
 from tests.support.desk_process import Desking
@@ -106,7 +105,7 @@ def test_a_quiet_session_keeps_its_lock_and_its_bell_open_and_nothing_else(tmp_p
             records.TRANSCRIPT: MOST_OPEN,
             records.LOCK: every,
             records.BELL: every,
-            LOCK_NAME: 0,
+            ".humanmcp.lock": 0,  # of the text files
         }
 
         def is_held() -> bool:

@@ -142,7 +142,8 @@ class ExchangeHandler:
         """What the line that came last meant, and nothing has reacted to yet."""
         self._kept: dict[int, Reply] = {}
         """Replies that wait until the client has repeated its request."""
-        self._is_text_being_written = False
+        self._written_at: set[Capability] = set()
+        """Where people are writing."""
         made = [make(self) for make in capabilities]
         self.capabilities = tuple(one for one in made if one is not None)
         self._first_decision: Callable[[Exchange], Decision] = lambda _exchange: BY_PERSON
@@ -425,7 +426,7 @@ class ExchangeHandler:
             self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
             return
         timers = PendingTimers(now, decision, subscribed=subscribed)
-        timers.writing = self._is_text_being_written
+        timers.writing = bool(self._written_at)
         timers.status_open = bool(self.journal.facts.http.port)
         self._plan(exchange, timers)
         try:
@@ -523,12 +524,13 @@ class ExchangeHandler:
             timers.touched, timers.paused = draft.touched, draft.paused
             self.journal.update(self.session.exchanges[number], timers.waiting())
 
-    def text_is_being_written(self, *, writing: bool) -> bool:
-        """Keep the book from answering over a text in `out.txt`, whichever request it is for.
+    def text_is_being_written(self, where: Capability, *, writing: bool) -> bool:
+        """Keep the book from answering over a text, whichever request it is for.
 
         Returns whether that changes anything.
         """
-        self._is_text_being_written = writing
+        (self._written_at.add if writing else self._written_at.discard)(where)
+        writing = bool(self._written_at)
         changed = [(n, timers) for n, timers in self.timers.items() if timers.writing != writing]
         for number, timers in changed:
             timers.writing = writing

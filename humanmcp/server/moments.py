@@ -18,12 +18,12 @@ other capability. `capabilities.py` lists all of them. At each moment they are t
     reply_to  what a person answers there, if it is no open request
 
 Beside a request: `arrived` (a line), `noticed`, `responded`, `order`, and the session's own:
-`start`, `probed`, `shown`, `look` (after each step), `look_at_rest` (each second), `close`.
+`start`, `probed`, `shown`, `look` (after each step), `look_at_rest` (each second), `close`. Where
+people answer in this process, a capability is a `FrontEnd` (`front_end.py`) and hears more.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from humanmcp.protocol.answer_book.decision import Decision
@@ -108,8 +108,8 @@ class Way(Protocol):
     def look_again(self) -> None:
         """Decide anew about every waiting request."""
 
-    def text_is_being_written(self, *, writing: bool) -> bool:
-        """Keep the book from answering while a person writes at a `FrontEnd`. Return if new."""
+    def text_is_being_written(self, where: Capability, *, writing: bool) -> bool:
+        """Keep the book from answering while a person writes there. Return True if new."""
 
     @property
     def end(self) -> Callable[[int], None]:
@@ -188,34 +188,3 @@ class Capability:
 
     def close(self) -> None:
         """End with the session."""
-
-
-class FrontEnd(Capability):
-    """Where people answer in the process that speaks to the client, as in text files.
-
-    The session looks there in the very step that would have to answer; other front ends submit to
-    the inbox.
-    """
-
-    @property
-    def is_open(self) -> bool:
-        """Whether people can answer there; not after `probed` until it is `shown`."""
-        return True
-
-    def hello(self) -> str:
-        """Return where to answer, in lines for stderr. Called once, when no line comes any more."""
-        return ""
-
-    def next(self) -> float:
-        """Return when to look for what people have written."""
-        return math.inf
-
-    def look_for_answers(self, now: float, *, is_last: bool) -> None:
-        """Send what people have written, if a look is due or `is_last`: a rule may answer next."""
-
-    def tells_at(self, quiet_at: float) -> float:  # noqa: ARG002 - as above
-        """Return when to `tell`. At `quiet_at` no line has come for a moment."""
-        return math.inf
-
-    def tell(self) -> None:
-        """Show people what has become of each message."""

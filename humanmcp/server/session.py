@@ -9,7 +9,7 @@ other sessions as well. A step
 
 1. takes one line of the client, or the next part of a long array, along its way (`exchanges.py`);
 2. looks at what is due by the schedule: what people submitted, what they wrote at a `FrontEnd`
-   (`moments.py`), the timers of open requests, and the rest;
+   (`front_end.py`), the timers of open requests, and the rest;
 3. lets each `FrontEnd` tell what has become of it, and says when the next step is.
 
 Whatever answers, writes through the one journal (`journal.py`): transcript first, then connection.
@@ -29,7 +29,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.server.capabilities import capabilities
 from humanmcp.server.connection import EndOfInput, HungUp
 from humanmcp.server.exchanges import ExchangeHandler
-from humanmcp.server.moments import FrontEnd
+from humanmcp.server.front_end import FrontEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable

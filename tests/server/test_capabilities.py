@@ -16,6 +16,7 @@ from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.server import session
 from humanmcp.server.capabilities import capabilities
+from humanmcp.server.front_end import FrontEnd
 from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.moments import Capability, Way
 from humanmcp.server.serve import ServerParts
@@ -118,6 +119,60 @@ def test_a_capability_hears_what_it_has_planned_once(tmp_path: Path) -> None:
         "patient: first",
         "patient: second",
     ]
+
+
+class Desk(FrontEnd):
+    """A front end at which somebody writes, or nobody does."""
+
+    def __init__(self, way: Way, *, writes: bool) -> None:
+        """Hear the moments of one session."""
+        self.way, self.writes = way, writes
+        self.looks: list[set[bool]] = []
+        """After each look while requests wait: whether the book was kept from answering them."""
+        self.has_said = False
+
+    def hello(self) -> str:
+        self.has_said = True
+        return f"writes: {self.writes}\n"
+
+    def next(self) -> float:
+        return self.way.journal.clock.now()
+
+    def look_for_answers(self, now: float, *, is_last: bool) -> None:  # noqa: ARG002 - as it comes
+        self.way.text_is_being_written(self, writing=self.writes)
+        if self.way.timers:
+            self.looks.append({timers.writing for timers in self.way.timers.values()})
+        if self.has_said and len(self.looks) > 2:
+            self.way.end(0)
+
+
+@pytest.mark.parametrize("writes", [(True, False), (False, True), (False, False)])
+def test_the_book_waits_while_somebody_writes_at_one_of_two_front_ends(
+    tmp_path: Path, writes: tuple[bool, bool]
+) -> None:
+    """And each says where to answer."""
+    made: list[Desk] = []
+    told: list[str] = []
+
+    def desk(way: Way) -> Capability:
+        made.append(Desk(way, writes=writes[len(made)]))
+        return made[-1]
+
+    connection = MemoryConnection()
+    parts = ServerParts(tmp_path, BookFile(tmp_path / "book.toml"), ServeOptions())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "capabilities", lambda: (desk, desk, *capabilities()))
+        served = parts.session(connection, FolderInbox(tmp_path / "inbox"), told.append)
+    for line in (INITIALIZE.encode(), call(2, "near")):
+        connection.say(line)
+    attendant = Attendant()
+    attendant.attend(served)
+    attendant.run()
+    later = [look for one in made for look in one.looks[1:]]
+    assert later
+    assert all(look == {any(writes)} for look in later)
+    (text,) = told
+    assert text.startswith(f"writes: {writes[0]}\nwrites: {writes[1]}\n")
 
 
 def test_the_design_lists_the_capabilities_in_their_order() -> None:

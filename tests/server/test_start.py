@@ -98,6 +98,7 @@ def test_the_first_answer_waits_for_nothing_that_it_does_not_need(
     assert module not in loaded, NOT_FOR_THE_FIRST_ANSWER[module]
 
 
+@pytest.mark.extension("text_files")
 @pytest.mark.parametrize("more", [False, True], ids=["a probe alone", "a session"])
 def test_where_to_answer_is_said_once_it_is_known(tmp_path: Path, more: bool) -> None:  # noqa: FBT001 - a column of the table
     """FastMCP 4 begins with `server/discover`, and until then nobody has the text files."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
+from tests.support.serve_process import need_text_files
 from tests.support.waiting import EVERY, until
 
 Answers: TypeAlias = Callable[[dict[str, Any]], str | None]
@@ -66,6 +67,7 @@ class Person:
 
     def __init__(self, folder: Path, answers: Answers = weather) -> None:
         """Sit down in front of the folder."""
+        need_text_files()
         self.seen: list[str] = []
         """Every line that arrived, in order."""
         self.answered: list[str] = []

@@ -9,8 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
+import pytest
+
+from humanmcp import extensions
 from humanmcp.inbox.contract import DeskInbox, Item, Key
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.transcript import Direction
 from tests.support.waiting import PATIENCE, until
 
 PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
@@ -18,6 +22,14 @@ PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 
 HUMANMCP: Final = (sys.executable, "-m", "humanmcp")
 COMMAND: Final = (*HUMANMCP, "serve")
+
+HAS_TEXT_FILES: Final = any(one.name == "text_files" for one in extensions.installed())
+
+
+def need_text_files() -> None:
+    """Skip a test of somebody who answers in the text files, where these were removed."""
+    if not HAS_TEXT_FILES:
+        pytest.skip("extension: text_files is not installed")
 
 
 def bare_environment(home: Path) -> dict[str, str]:
@@ -46,6 +58,8 @@ class Piped:
 
     def __init__(self, home: Path, *command: str) -> None:
         """Start it. `home` is its inbox folder."""
+        if "--files" in command:
+            need_text_files()
         self.home = home
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self.process = subprocess.Popen(
@@ -108,16 +122,21 @@ class Serving(Piped):
         self.write(line.encode() + b"\n")
 
     def say(self, line: str | bytes) -> None:
-        """Write one line to its stdin, and wait until a person can read it in `in.txt`."""
+        """Write one line to its stdin, and wait until a person can read it."""
         raw = line.encode() if isinstance(line, str) else line
         self.write(raw + b"\n")
         self.written.append(raw + b"\n")
-        until(self._in_txt_is_complete, f"{raw!r} in in.txt")
+        until(self._has_arrived, f"{raw!r} in in.txt or the transcript")
 
-    def _in_txt_is_complete(self) -> bool:
+    def _has_arrived(self) -> bool:
         assert self.process.poll() is None, self.last_words()
         folder = self.find_session()
-        return folder is not None and b"".join(self.written) == (folder / "in.txt").read_bytes()
+        if folder is None:
+            return False
+        if HAS_TEXT_FILES:
+            return b"".join(self.written) == (folder / "in.txt").read_bytes()
+        frames = FolderInbox(self.home).frames(folder.name)
+        return [one.raw + b"\n" for one in frames if one.direction is Direction.IN] == self.written
 
     def hear(self, within: float = PATIENCE) -> str:
         """Return the next line that it writes to stdout, without its line feed."""
@@ -146,12 +165,13 @@ class Serving(Piped):
     # -- the person's side --------------------------------------------------------------------
 
     def find_session(self) -> Path | None:
-        """Return the folder of its session, None before its text files are there.
+        """Return the folder of its session, None before that and its text files are there.
 
         `status.txt` is the last: an `out.txt` from before that is set aside.
         """
+        last = "status.txt" if HAS_TEXT_FILES else "session.json"
         if self._session is None:  # the next one in this home may be of another server
-            found = sorted(file.parent for file in self.home.glob("sessions/*/status.txt"))
+            found = sorted(file.parent for file in self.home.glob(f"sessions/*/{last}"))
             new = (folder for folder in found if folder not in self._there_before)
             self._session = next(new, None)
         return self._session
@@ -163,10 +183,12 @@ class Serving(Piped):
 
     def type(self, text: str) -> None:
         """Save a text in `out.txt`."""
+        need_text_files()
         (self.session / "out.txt").write_text(text, encoding="utf-8")
 
     def taken(self) -> bool:
         """Return True if `out.txt` was taken."""
+        need_text_files()
         try:
             return (self.session / "out.txt").stat().st_size == 0
         except FileNotFoundError:

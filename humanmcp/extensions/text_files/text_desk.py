@@ -35,7 +35,7 @@ from humanmcp.protocol.validation.addressing import (
     unaddressed,
 )
 from humanmcp.protocol.validation.crash_guard import failure
-from humanmcp.server.moments import FrontEnd
+from humanmcp.server.front_end import FrontEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -160,7 +160,7 @@ class TextFileAnswers(FrontEnd):
             self._forget_events()
             self.files.release()
             self.files = None
-            self._way.text_is_being_written(writing=False)
+            self._way.text_is_being_written(self, writing=False)
 
     def close(self) -> None:
         """Release the folder; the files stay."""
@@ -174,7 +174,8 @@ class TextFileAnswers(FrontEnd):
     def arrived(self, line: bytes, events: Sequence[Event], *, later: bool) -> None:
         """Add a line to `in.txt`; its status is written later."""
         now = self._journal.clock.now()
-        self._schedule.arrived(now)
+        if self._schedule.is_chosen:
+            self._schedule.arrived(now)
         self._lines += 1
         if not self._came:
             self._first_came_at = now
@@ -207,7 +208,7 @@ class TextFileAnswers(FrontEnd):
             files.settle([self._judged(document) for document in documents])
         if files.look_again is not None:
             self._schedule.changes(now, files.look_again)
-        if self._way.text_is_being_written(writing=files.is_being_written):
+        if self._way.text_is_being_written(self, writing=files.is_being_written):
             self._way.schedule.duties = -math.inf
 
     def _judged(self, document: Document) -> DocumentOutcome:

@@ -23,8 +23,8 @@ class TextSchedule:
     def __init__(self, schedule: PollSchedule) -> None:
         """Look now. `schedule` is that of the session: slow looks fall on the same moments."""
         self.is_chosen = False
-        """Whether a person chose the folder: then a message is a reason to expect a text,
-        elsewhere only another text is."""
+        """Whether a person chose the folder: then a message is a reason to expect a text
+        (`arrived`), elsewhere only another text is."""
         self.saved = False
         """Whether the system told of a saved file."""
         self.is_told = False
@@ -35,10 +35,9 @@ class TextSchedule:
         """When there was a reason to expect a text; when a saved file was told of."""
 
     def arrived(self, now: float) -> None:
-        """Note that a message came."""
-        if self.is_chosen:
-            self._last_text_at = now
-            self._at = min(self._at, now + QUICK)
+        """Note that a message came, and that its answer may be typed soon."""
+        self._last_text_at = now
+        self._at = min(self._at, now + QUICK)
 
     def next(self) -> float:
         """Return the moment of the next look."""
