@@ -25,7 +25,7 @@ from humanmcp.common.settings import BOOK_NAME, DEFAULTS, FILE_NAME, PREFIX, bro
 from humanmcp.common.shell import CommandFormatter
 from humanmcp.desk import context, login
 from humanmcp.desk.app import CALLS
-from humanmcp.desk.book import saved_answers
+from humanmcp.desk.inbox import saved_answers
 from humanmcp.inbox import form_drafts
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import folders, sentences

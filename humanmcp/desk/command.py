@@ -19,12 +19,12 @@ from humanmcp.common.settings import add_flags, book_path, brought_settings, hom
 from humanmcp.desk import context
 from humanmcp.desk.app import make_app
 from humanmcp.desk.board import Board, Following
-from humanmcp.desk.book.saved_answers import Shelf
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.guard import Address
+from humanmcp.desk.inbox.saved_answers import Shelf
 from humanmcp.desk.live import Live
 from humanmcp.desk.login import FILE_NAME, Door
-from humanmcp.desk.server import server_definition
+from humanmcp.desk.settings import snippets
 from humanmcp.http.listening import (
     EVERYWHERE,
     QuietServer,
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if lock is None:
             return _point_to(home, arguments)
         launch.forget_facts(home)
-        server_settings = server_definition.server_settings(home, settings, vars(arguments))
+        server_settings = snippets.server_settings(home, settings, vars(arguments))
         return _serve(home, host, settings, server_settings, arguments)
     except NotLoopbackError:
         terminal.to_stderr(say("desk", "not loopback", host=settings.host))

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from humanmcp.answering.service import SayResult, SendResult
     from humanmcp.desk.board import Board
-    from humanmcp.desk.book.saved_answers import Shelf
     from humanmcp.desk.guard import Address
+    from humanmcp.desk.inbox.saved_answers import Shelf
     from humanmcp.desk.live import Live
     from humanmcp.desk.login import Door
     from humanmcp.desk.moments import Around, Listener, Panel

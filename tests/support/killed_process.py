@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from humanmcp import book, cli, extensions  # noqa: F401 - imported once for every run
-from humanmcp.desk.book import rules, saved_answers
+from humanmcp.desk.book import rules
+from humanmcp.desk.inbox import saved_answers
 from humanmcp.export import command, readable  # noqa: F401 - imported once for every run
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.setup import config  # noqa: F401 - imported once for every run

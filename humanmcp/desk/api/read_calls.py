@@ -26,12 +26,12 @@ from humanmcp.answering.service import Outcome, await_result
 from humanmcp.answering.summary import calls
 from humanmcp.common.book_file import BookFileError
 from humanmcp.desk.book import rules
-from humanmcp.desk.book.saved_answers import Saved
 from humanmcp.desk.context import call_router, desk_of
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.history import search
 from humanmcp.desk.history.search import earlier_draft
 from humanmcp.desk.inbox.answer_form import form_of
+from humanmcp.desk.inbox.saved_answers import Saved
 from humanmcp.desk.live import MOST, ChangeShape, EventStream, report
 from humanmcp.desk.send.send_page import request_text
 from humanmcp.inbox.contract import Key, Life, Reply, Role

@@ -20,11 +20,11 @@ from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import BookFileError
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.book import rules
-from humanmcp.desk.book.saved_answers import filled
 from humanmcp.desk.book.server_copy import WITHIN
 from humanmcp.desk.context import desk_of, page, page_router
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.history.rows import body_of
+from humanmcp.desk.inbox.saved_answers import filled
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.server import server_definition
 from humanmcp.inbox.contract import Key, UnknownItemError

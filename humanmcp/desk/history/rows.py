@@ -27,7 +27,7 @@ from humanmcp.common.timestamps import seconds_of
 from humanmcp.export.readable import fenced
 from humanmcp.inbox.contract import Draft, Role
 from humanmcp.locales import say
-from humanmcp.protocol.answer_book.book_writer import plain_text
+from humanmcp.protocol.answer_book.recorded import plain_text
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import (

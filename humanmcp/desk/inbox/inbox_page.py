@@ -29,8 +29,6 @@ from humanmcp.answering.standing import Standing, Urgency, prospects, standing_o
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.desk import nodes, rendering
 from humanmcp.desk.board import opens_next
-from humanmcp.desk.book.saved_answers import Saved
-from humanmcp.desk.book.saved_answers import filled as fill_saved
 from humanmcp.desk.context import (
     desk_of,
     device_of,
@@ -55,6 +53,8 @@ from humanmcp.desk.inbox.answer_form import (
     starts_of,
 )
 from humanmcp.desk.inbox.approval_view import approval_view, chosen_reply
+from humanmcp.desk.inbox.saved_answers import Saved
+from humanmcp.desk.inbox.saved_answers import filled as fill_saved
 from humanmcp.desk.inbox.waiting_list import EVERYTHING, ListFilter
 from humanmcp.desk.moments import Panel
 from humanmcp.desk.rendering import FaultShape, media_in, told

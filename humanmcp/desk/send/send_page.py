@@ -19,6 +19,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import PARSE_ERROR, OpenExchange
+from humanmcp.answering.reactions import WATCHED, ClientReaction, reactions
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import OrderError, Outcome, SayResult, await_result
 from humanmcp.answering.summary import row
@@ -35,7 +36,6 @@ from humanmcp.desk.send.request_form import (
     question_choices,
     tool_form,
 )
-from humanmcp.desk.server.server_page import client_reactions
 from humanmcp.inbox.contract import (
     DeskInbox,
     Draft,
@@ -229,6 +229,12 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         lines=[(one.direction is Direction.IN, one.at, one.text) for one in reversed(frames)],
         **listed(desk.board, ListFilter(name)),
     )
+
+
+def client_reactions(desk: Desk, session: str, most: int = 20) -> list[tuple[ClientReaction, str]]:
+    """Return a client's reactions to sent lines, newest first, each with its sentence."""
+    found = reactions(desk.inbox.last_frames_before(session, 0, WATCHED))[-most:]
+    return [(reaction, reaction.sentence()) for reaction in reversed(found)]
 
 
 def _form_key(result: SayResult | None, values: Mapping[str, str]) -> str:

@@ -6,26 +6,19 @@ An entry is an object of MCP. What the form does not show is kept.
 from __future__ import annotations
 
 import json
-import os
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.common.settings import home_folder
 from humanmcp.desk.inbox.answer_form import rows_in, values_of
-from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.answer_book.book import ATTRIBUTES, LISTED, Book
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import object_at, objects_at, pretty
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.schemas import SchemaRow, rows_of, schema_of
-from humanmcp.setup.hosts import HOSTS, HostEntry, manner_for, passed_on, place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from humanmcp.common.settings import Settings
     from humanmcp.protocol.conversation.exchange import NegotiatedState
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
@@ -261,34 +254,3 @@ def drafted(text: str, member: str) -> Drafted:
     items = jsonrpc.item_spans(inner, jsonrpc.skip_space(inner, 0))
     texts = tuple(inner[first:last] for first, last in items)
     return Drafted(text[:start], entries, texts, text[start + len(inner) :])
-
-
-def server_settings(home: Path, settings: Settings, flags: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the settings that a server needs to use this desk's inbox and answer book."""
-    given = passed_on(settings, flags, os.environ, "en")
-    apart = {"lang"} if home != home_folder() else {"lang", "home"}
-    return {name: value for name, value in given.items() if name not in apart}
-
-
-def snippets(server_settings: Mapping[str, Any]) -> list[tuple[HostEntry, str]]:
-    """Return the configuration for each host, and its limits.
-
-    A server uses English unless it has a setting.
-    """
-    spoken = {} if spoken_language() == "en" else {"lang": spoken_language()}
-    given = {**server_settings, **spoken}
-    manner, home = manner_for(None, given), Path.home()
-    places = ((host, place(host, sys.platform, home, os.environ, Path())) for host in HOSTS)
-    return [
-        (HostEntry.of(host, path, given, manner), say("config", host.waiting))
-        for host, path in places
-    ]
-
-
-def snippets_at(url: str) -> list[tuple[HostEntry, str]]:
-    """Return the hosts that take a server's address; their files are on another computer."""
-    places = ((host, place(host, "", Path("~"), {}, Path())) for host in HOSTS if host.remote)
-    return [
-        (HostEntry.of(host, path, {}, (), url=url), say("config", host.waiting))
-        for host, path in places
-    ]

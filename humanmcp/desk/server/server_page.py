@@ -15,7 +15,6 @@ from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
-from humanmcp.answering.reactions import WATCHED, ClientReaction, reactions
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import Outcome
 from humanmcp.common import apart
@@ -26,6 +25,7 @@ from humanmcp.desk.desk import BY, Desk, place_in
 from humanmcp.desk.inbox.answer_form import MOST
 from humanmcp.desk.rendering import decoded
 from humanmcp.desk.routing import FormValues
+from humanmcp.desk.send.send_page import client_reactions
 from humanmcp.desk.server import server_definition
 from humanmcp.inbox.contract import Draft, Key, Order, Reply, UnknownItemError
 from humanmcp.locales.stop import REFUSED, StopError, stopped
@@ -184,12 +184,6 @@ def _show(
         told=client_reactions(desk, owner.session) if owner.session else (),
         session=owner.session,
     )
-
-
-def client_reactions(desk: Desk, session: str, most: int = 20) -> list[tuple[ClientReaction, str]]:
-    """Return a client's reactions to sent lines, newest first, each with its sentence."""
-    found = reactions(desk.inbox.last_frames_before(session, 0, WATCHED))[-most:]
-    return [(reaction, reaction.sentence()) for reaction in reversed(found)]
 
 
 def _servers(desk: Desk) -> list[Any]:

@@ -16,7 +16,7 @@ from humanmcp.desk.context import VIEWS, desk_of, page, page_router, remember, v
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.examples import halves
 from humanmcp.desk.routing import FormValues
-from humanmcp.desk.server.server_definition import snippets, snippets_at
+from humanmcp.desk.settings.snippets import snippets, snippets_at
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
 from humanmcp.inbox.contract import InboxError, UnknownItemError

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.answer_book.book import ATTRIBUTES, LISTED
 from humanmcp.protocol.answer_book.book_format import KEY_OF, NAMED, SCHEMAS
 from humanmcp.protocol.answer_book.decide import EVERYTHING
 from humanmcp.protocol.answer_book.placeholders import placeholders
-from humanmcp.protocol.answer_book.recorded import recorded
+from humanmcp.protocol.answer_book.recorded import plain_text, recorded
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.json.removed import names_in
@@ -214,23 +214,6 @@ def _answer(recorded: Recorded) -> dict[str, Any]:
         return {"error": value}
     plain = plain_text(value) if recorded.method == "tools/call" else None
     return {KEY_OF[plain.form]: plain.text} if plain and plain.text.strip() else {"result": value}
-
-
-class TextOfTool(NamedTuple):
-    """The text of a simple tool result, and whether the tool failed."""
-
-    text: str
-    form: TextForm
-
-
-def plain_text(result: object) -> TextOfTool | None:
-    """Return the one text of a result; None if the result has other members."""
-    match result:
-        case {"content": [{"type": "text", "text": str(text), **rest}], **more} if not rest:
-            failed = more.pop("isError", False)
-            if not more.keys() - {"resultType", "_meta"} and isinstance(failed, bool):
-                return TextOfTool(text, TextForm.TOOL_ERROR if failed else TextForm.TEXT)
-    return None
 
 
 def _notice(recorded: RecordedMessage) -> dict[str, Any]:

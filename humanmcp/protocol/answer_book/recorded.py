@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction, seen_by_client
@@ -318,3 +318,20 @@ def _seconds_between(start: str, end: str) -> float:
 
 def _id(message: Message) -> str:
     return message.id.token if message.id is not None else ""
+
+
+class TextOfTool(NamedTuple):
+    """The text of a simple tool result, and whether the tool failed."""
+
+    text: str
+    form: TextForm
+
+
+def plain_text(result: object) -> TextOfTool | None:
+    """Return the one text of a result; None if the result has other members."""
+    match result:
+        case {"content": [{"type": "text", "text": str(text), **rest}], **more} if not rest:
+            failed = more.pop("isError", False)
+            if not more.keys() - {"resultType", "_meta"} and isinstance(failed, bool):
+                return TextOfTool(text, TextForm.TOOL_ERROR if failed else TextForm.TEXT)
+    return None

@@ -20,8 +20,8 @@ from humanmcp.common.book_file import BookFile
 from humanmcp.common.settings import sample
 from humanmcp.common.timestamps import now
 from humanmcp.desk.board import Board
-from humanmcp.desk.book.saved_answers import Shelf
 from humanmcp.desk.desk import Desk
+from humanmcp.desk.inbox.saved_answers import Shelf
 from humanmcp.desk.live import Live
 from humanmcp.desk.login import digest
 from humanmcp.desk.moments import Around, Listener, Panel, Press
