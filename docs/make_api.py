@@ -29,7 +29,10 @@ _GROUPS: Final = {
     "Read": (read_calls.router, description),
     "Write and send": (write_calls.router, opening.calls),
     "Help while typing": (read_calls.helping,),
-    "Prepared answers and rules": (read_calls.prepared,),
+    "Prepared answers and rules": (
+        read_calls.prepared,
+        *(one.router for one in extensions.loaded("pages")),
+    ),
     "Log in and out": (login_page.calls,),
 }
 PRINTED: Final[Mapping[str, Any]] = {

@@ -40,7 +40,6 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "show": "humanmcp.terminal.show",
         "check": "humanmcp.terminal.check",
         "say": "humanmcp.terminal.say",
-        "book": "humanmcp.book",
     },
     "teaching": {},
     "roles": {},

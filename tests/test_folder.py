@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import Role
 from humanmcp.inbox.records import OUT_TEXT
@@ -38,6 +40,7 @@ def serve_and_answer(home: Path, desk: Desking) -> None:
         host.close()
 
 
+@pytest.mark.extension("books")
 def test_everything_that_is_written_is_explained(tmp_path: Path) -> None:
     """A desk, a server, a tap that holds, and people in other seats; then a look around."""
     home = tmp_path / "home"

@@ -28,7 +28,7 @@ LAYERS: Final = (
     ("answering", "http", "launch"),
     ("api", "export"),
     ("server", "desk", "terminal"),
-    ("book", "setup", "welcome"),
+    ("setup", "welcome"),
     ("cli",),
     ("__main__", "as_child"),
 )
@@ -117,6 +117,7 @@ LIBRARIES: Final = {
     "extensions/agents": ("fastapi", "markupsafe", "starlette"),
     "extensions/apps": ("fastapi", "starlette"),
     "extensions/authority": ("fastapi", "markupsafe", "starlette"),
+    "extensions/books": ("fastapi", "markupsafe", "starlette"),
     "extensions/classroom": ("anyio", "fastapi", "markupsafe", "starlette"),
     "extensions/notices": ("apprise", "fastapi", "starlette"),
     "extensions/host": ("anthropic", "openai"),

@@ -24,17 +24,15 @@ from humanmcp import __version__, extensions
 from humanmcp.answering.schema import INTERFACE
 from humanmcp.desk import context
 from humanmcp.desk.api import read_calls, write_calls
-from humanmcp.desk.book import book_page
 from humanmcp.desk.context import AsciiJson
 from humanmcp.desk.devices import login_page
-from humanmcp.desk.guard import FRAMED, Guard, cookie_of, header
+from humanmcp.desk.guard import API, FRAMED, Guard, cookie_of, header
 from humanmcp.desk.history import history_page, opening
 from humanmcp.desk.inbox import inbox_page
 from humanmcp.desk.login import linked
 from humanmcp.desk.rendering import edition, language_of, render, static_contents
 from humanmcp.desk.routing import DeskRoute, RefusedError
 from humanmcp.desk.send import send_page
-from humanmcp.desk.server import server_page
 from humanmcp.desk.settings import settings_page
 from humanmcp.inbox.contract import StoreError, UnknownItemError
 from humanmcp.locales import say, speaking
@@ -65,11 +63,11 @@ CALLS: Final = (
 @description.get("/openapi.json")
 def openapi() -> Response:
     """Return the OpenAPI 3.1 description of every call, with its body and its response."""
-    return AsciiJson(describe(CALLS))
+    return AsciiJson(describe((*CALLS, *PAGES)))
 
 
 def describe(routers: Iterable[APIRouter], more: Sequence[APIRoute] = ()) -> dict[str, Any]:
-    """Return the description of these routers' calls, and of the routes in `more`.
+    """Return the description of the calls of these routers, and of the routes in `more`.
 
     `CallRoute` hides the response types from FastAPI, so the routes are created again with them.
     """
@@ -77,15 +75,13 @@ def describe(routers: Iterable[APIRouter], more: Sequence[APIRoute] = ()) -> dic
         APIRoute(route.path, route.endpoint, methods=route.methods)
         for one in routers
         for route in one.routes
-        if isinstance(route, APIRoute)
+        if isinstance(route, APIRoute) and route.path.startswith(API)
     ]
     return get_openapi(title="humanmcp", version=str(INTERFACE), routes=[*routes, *more])
 
 
 PAGES: Final = (
     *(
-        book_page.router,
-        server_page.router,
         inbox_page.router,
         history_page.router,
         opening.router,

@@ -16,13 +16,14 @@ from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
+from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
+from humanmcp import extensions
 from humanmcp.common.own_process import FORMAT, LogFile
 from humanmcp.common.web_folder import web_folder
 from humanmcp.desk import rendering
-from humanmcp.desk.book.rules import rules_on
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.guard import API
 from humanmcp.desk.login import linked
@@ -161,7 +162,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "device": device_of(request),
         "opens": OWN_TEXT if who_asks(request.scope) & OWN else 0,
         "watched": any(one.watches for one in desk.listeners),
-        "rules_on": rules_on(desk.book),
+        "marks": [Markup(show(request)) for show in extensions.loaded("marks")],  # noqa: S704 - their own HTML
         "holding": holding(desk),
         "editor": editor_address(),
         "around": desk.around(request),

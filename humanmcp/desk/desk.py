@@ -17,7 +17,6 @@ from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
-from humanmcp.desk.book.server_copy import ServerCopy
 from humanmcp.desk.history.problems import SessionProblems
 from humanmcp.desk.login import digest
 from humanmcp.desk.moments import Press
@@ -112,7 +111,6 @@ class Desk:
     listeners: Sequence[Listener] = ()
     """Who hears the moments of this desk."""
     sent_keys: SentKeys = field(default_factory=SentKeys)
-    copy: ServerCopy = field(default_factory=ServerCopy)
     problems: SessionProblems = field(default_factory=SessionProblems)
 
     @property

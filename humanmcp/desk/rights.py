@@ -145,7 +145,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
             **each(ANSWERING, "hand back"),
             **each(ANSWERING, "let go", "drop", "pause", "park", "status"),
             **each(DESKS, "like", "take back"),  # rules of the session
-            **each(DESKS, "progress on", "progress off", "design *", "forget"),
+            **each(DESKS, "progress on", "progress off", "forget"),
         },
         default="send",
         most=TEXT,
@@ -190,31 +190,7 @@ TABLE: Final[Mapping[str, Entry]] = MappingProxyType({
     "POST /preferences": Entry(~Who.STRANGER, writes=False),
     **write(ANSWERING, "/api/looking"),
     **write(HERE | Who.DEVICE, "/logout"),
-    # Rules, saved answers, the server definition.
-    **read(DESKS, "/book", "/m/{name}/{number}/keep", "/server", "/server/entry"),
-    **acts(
-        "/book",
-        {
-            **each(DESKS, "forget *", "bring back", "undo", "up", "down", "remove", "change"),
-            **each(DESKS, "on", "off", "be pasted"),
-            **each(OWN, "be started", "be cancelled"),  # a program of this computer
-        },
-        most=TEXT,
-    ),
-    **acts(
-        "/m/{name}/{number}/keep",
-        each(DESKS, "answer", "rule", "look"),
-        default="look",
-        most=TEXT,
-    ),
-    **acts("/server", each(DESKS, "remove", "list", "undo"), most=TEXT),
-    **acts(
-        "/server/entry",
-        each(DESKS, "put", "anyway", "keep", "look", "more", "json", "rows"),
-        default="look",
-        most=TEXT,
-    ),
-    **write(DESKS, "/api/answers", "/api/rules", most=TEXT),
+    **write(DESKS, "/api/answers", most=TEXT),
     # The computer of the desk.
     **read(HERE, "/settings"),
     **read(OWN, "/devices"),

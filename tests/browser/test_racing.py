@@ -167,6 +167,7 @@ def test_the_draft_that_the_desk_keeps_is_the_one_that_was_saved_last(
     assert "sunny all day" in draft.text
 
 
+@pytest.mark.extension("books")
 def test_the_preview_of_a_tool_shows_what_was_written_last(
     desk: Desking, host: Serving, window: Windows
 ) -> None:

@@ -179,6 +179,7 @@ def test_a_list_of_tools_is_written_in_a_form(host: Serving, opened: Opened) -> 
     assert tool["inputSchema"]["type"] == "object"
 
 
+@pytest.mark.extension("books")
 def test_a_saved_answer_is_one_key(host: Serving, opened: Opened) -> None:
     """Save it once; the next call of the tool has it under 1, and the last answer under R."""
     page = opened(call("1", city="Tokyo"))

@@ -13,7 +13,7 @@ from tests.support.serve_process import Serving
 from tests.support.verdicts import stating
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.extension("books")]
 
 LONG_AFTER = 1000
 """Milliseconds, more than a browser waits with what was typed before it tells the desk."""

@@ -257,6 +257,7 @@ def test_it_is_compared_as_what_it_is(
     assert sum(line.startswith("+ not a message: ") for line in differences) == banners
 
 
+@pytest.mark.extension("books")
 def test_a_book_is_made_of_it(file: Path, tmp_path: Path) -> None:
     """With the tool, and the answer to its call."""
     book = tmp_path / "book.toml"

@@ -17,7 +17,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from humanmcp.desk.app import CALLS, describe
-from humanmcp.desk.rights import TABLE
 from humanmcp.inbox.contract import Item, Key, Purpose, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import NegotiatedState
@@ -27,14 +26,14 @@ from tests.desk.devices.test_devices import Browser, link_of
 from tests.desk.test_guard import flat
 from tests.desk.test_rights import Script
 from tests.support.desk_process import Desking
-from tests.support.routes import RIGHTS, ROUTERS, TEMPLATES
+from tests.support.routes import DESK, RIGHTS, ROUTERS, TEMPLATES
 
 EXAMPLES: Final = 160
 """The number of requests of each visitor."""
 LEFT_OUT: Final = frozenset({
     "GET /api/events",  # a stream without an end
     "POST /logout",  # everything after it would be a stranger's
-    "POST /try",  # a program that would answer
+    *("POST /try", "POST /test-prompt"),  # programs that would answer, and ask
     *("GET /static/{name:path}", "GET /static/~{kept}/{name:path}"),
 })  # fmt: skip
 ENDING: Final = frozenset({"be started", "remove idle", "remove", "door"})
@@ -189,7 +188,7 @@ def filled_inbox(home: Path) -> list[str]:
 
 def never_an_error(visitor: Any, names: list[str]) -> None:  # noqa: ANN401 - a browser, a script or a learner
     """Send the requests, and expect an answer that somebody has written."""
-    keys = sorted(set(TABLE) - LEFT_OUT)
+    keys = sorted(set(DESK) - LEFT_OUT)
 
     @settings(
         max_examples=EXAMPLES,

@@ -137,18 +137,20 @@ REQUESTS: Final[Mapping[str, Callable[[str], Long]]] = {
     ),
 }
 """A request of each route that reads what somebody sent, or takes a text."""
-OF_EXTENSIONS: Final = {"faults": "judge", "apps": "apps", "authority": "authority"}
+OF_EXTENSIONS: Final = {
+    "/faults": "judge",
+    "/apps": "apps",
+    "/authority": "authority",
+    **dict.fromkeys(("/book", "/server", "/api/rules", "/m/{name}/{number}/keep"), "books"),
+}
 """Which extension brings the addresses that begin so."""
 
 
 def requests() -> dict[str, Callable[[str], Long]]:
     """Return the requests of the routes that are there."""
-    absent = {*OF_EXTENSIONS.values()} - {one.name for one in extensions.installed()}
-    return {
-        key: one
-        for key, one in REQUESTS.items()
-        if OF_EXTENSIONS.get(key.split("/")[1]) not in absent
-    }
+    here = {one.name for one in extensions.installed()}
+    absent = tuple(path for path, name in OF_EXTENSIONS.items() if name not in here)
+    return {k: one for k, one in REQUESTS.items() if not k.partition(" ")[2].startswith(absent)}
 
 
 EXCEPTIONS: Final = {

@@ -33,7 +33,7 @@ def test_what_is_not_there_is_said_in_both_languages(desk: Desking) -> None:
     for language, said in (("en", "This link is not valid any more"), ("ja", "5 分")):
         answer = desk.post(f"/api/login?lang={language}", {"key": "wrong"})
         assert (answer.status, said in detail(answer)) == (401, True)
-    answer = desk.post("/api/rules?lang=ja", {"method": 5})
+    answer = desk.post("/api/answers?lang=ja", {"method": 5})
     assert answer.status == 422
     assert "text" in answer.json["at"]
     assert "正しくありません" in detail(answer)

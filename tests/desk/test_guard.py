@@ -218,14 +218,14 @@ def test_a_static_name_cannot_leave_its_folder(desking: Desking) -> None:
 def test_an_origin_that_is_not_exactly_ours_is_foreign(origin: str) -> None:
     """Compared as a whole, not by its beginning or a pattern."""
     asked = scope(
-        "/api/rules", "POST", origin=origin, content_type="application/json", cookie="a=b"
+        "/api/answers", "POST", origin=origin, content_type="application/json", cookie="a=b"
     )
     assert judge(asked, OURS) is guard.FOREIGN
 
 
 def test_a_cookie_alone_does_not_act() -> None:
     """A POST with a cookie must say where it comes from."""
-    asked = scope("/api/rules", "POST", content_type="application/json", cookie="a=b")
+    asked = scope("/api/answers", "POST", content_type="application/json", cookie="a=b")
     assert judge(asked, OURS) is guard.FOREIGN
 
 
@@ -283,7 +283,7 @@ def test_other_methods_do_nothing(desking: Desking, method: str) -> None:
 )
 def test_the_interface_takes_json_and_nothing_else(kind: str, extra: dict[str, str]) -> None:
     """A simple request of another page cannot even have this content type."""
-    asked = scope("/api/rules", "POST", content_type=kind, **extra)
+    asked = scope("/api/answers", "POST", content_type=kind, **extra)
     assert judge(asked, OURS) is guard.NOT_JSON
 
 
@@ -459,14 +459,14 @@ def test_the_environment_alone_does_not_open_the_desk(tmp_path: Path) -> None:
 def test_a_body_that_says_it_is_too_large_is_not_read(desking: Desking) -> None:
     """The announced size counts before anything is read."""
     headers = {**desking.bearer, **JSON, "Content-Length": str(bodies.LARGEST + 1)}
-    assert desking.ask("POST", "/api/rules", headers=headers).status == 413
+    assert desking.ask("POST", "/api/answers", headers=headers).status == 413
 
 
 def test_a_body_that_lies_about_its_size_is_counted(desking: Desking) -> None:
     """Chunks are counted: no header has to tell the truth."""
     host = f"127.0.0.1:{desking.port}"
     head = (
-        f"POST /api/rules HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+        f"POST /api/answers HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
         f"Authorization: Bearer {desking.facts.token}\r\nTransfer-Encoding: chunked\r\n\r\n"
     )
     chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"

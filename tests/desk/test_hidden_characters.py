@@ -66,11 +66,13 @@ def test_no_page_shows_a_character_that_is_not_drawn(home: Path, desk: Desking) 
         session = waiting[0]["session"]
         paths = ["/", "/list", "/history", "/compare", "/present", "/settings", "/connect"]
         paths += [link.address for link in extensions.links("holding")]
-        paths += ["/book", "/server", f"/server?session={session}", f"/say/{session}"]
+        bar = [link.address for link in extensions.links("bar")]
+        paths += [*bar, *(f"{one}?session={session}" for one in bar), f"/say/{session}"]
         paths += [f"/line/{session}/{seq}" for seq in range(1, 10)]
         for one in waiting:
             at = f"/m/{session}/{one['number']}"
-            paths += [at, f"{at}/status", f"{at}/keep", f"{at}/ask"]
+            kept = [link.address.format(**one) for link in extensions.links("answer")]
+            paths += [at, f"{at}/status", f"{at}/ask", *kept]
         for path in paths:
             shown = _TO_SEND.sub("", desk.page(path))
             assert (path, sorted(set(shown) & set(HIDDEN))) == (path, [])

@@ -114,6 +114,7 @@ WAYS: Final = {
 
 
 OF_EXTENSIONS: Final = {
+    "book --from": "books",
     "diff": "testing",
     "the archive of a room": "classroom",
     "serve --otherwise forward": "recordings",

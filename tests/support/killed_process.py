@@ -15,8 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from humanmcp import book, cli, extensions  # noqa: F401 - imported once for every run
-from humanmcp.desk.book import rules
+from humanmcp import cli, extensions
 from humanmcp.desk.inbox import saved_answers
 from humanmcp.export import command, readable  # noqa: F401 - imported once for every run
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -74,6 +73,8 @@ def run(words: list[str]) -> int:
     """Run a command of humanmcp, or what the page does when a rule or an answer is saved."""
     name, *rest = words
     if name == "save a rule":
+        from humanmcp.extensions.books import rules  # noqa: PLC0415 - it may be removed
+
         rules.add(Path(rest[0]), rules.NewRule("tools/call", "sunny", "t"))
         return 0
     if name == "save an answer":

@@ -19,7 +19,7 @@ from tests.desk.test_guard import flat
 from tests.support.serve_http import Got
 
 ENDLESS: Final = "GET /api/events"
-STARTING: Final = frozenset({"POST /try"})
+STARTING: Final = frozenset({"POST /try", "POST /test-prompt"})
 ENDING: Final = frozenset({"POST /logout"})
 
 

@@ -9,7 +9,12 @@ from humanmcp.desk.rights import TABLE, Entry
 
 _SITES: Final = extensions.loaded("sites")
 OF_SITES: Final[dict[str, Entry]] = {key: one.RIGHTS[key] for one in _SITES for key in one.RIGHTS}
-RIGHTS: Final = {**OF_SITES, **TABLE}
+DESK: Final = {
+    **TABLE,
+    **{k: e for one in extensions.loaded("pages") for k, e in one.RIGHTS.items()},
+}
+"""Who may use each route of a desk, those of extensions, too."""
+RIGHTS: Final = {**OF_SITES, **DESK}
 ROUTERS: Final = (*CALLS, *PAGES, *(one.router for one in _SITES))
 TEMPLATES: Final = sorted(
     file

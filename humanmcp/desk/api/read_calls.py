@@ -24,8 +24,6 @@ from humanmcp.answering.schema import (
 )
 from humanmcp.answering.service import Outcome, await_result
 from humanmcp.answering.summary import calls
-from humanmcp.common.book_file import BookFileError
-from humanmcp.desk.book import rules
 from humanmcp.desk.context import call_router, desk_of
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.history import search
@@ -40,7 +38,6 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
 from humanmcp.protocol.json.tree import pretty
-from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.session import cancellation
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.schemas import Schemas
@@ -306,7 +303,7 @@ def line(request: Request, session: str, seq: int) -> LineShape:
     return {"seq": seq, "raw": text, "pretty": pretty(text)}
 
 
-# -- what is prepared: saved answers, the last one, rules of the answer book ----------------------
+# -- what is prepared: saved answers, the last one ------------------------------------------------
 
 prepared: Final = call_router()
 
@@ -359,38 +356,6 @@ def last_answer(request: Request, session: str, number: int) -> LastShape:
     opened = desk.open_exchange(Key(session, number))
     found = earlier_draft(desk.board, opened) or search.last_answer(desk.board, opened.item)
     return {"line": found, "document": "" if found is None else pretty(found)}
-
-
-@dataclass(frozen=True)
-class RuleBody(rules.NewRule):
-    """A new rule, as in the answer book. With `save` false, it is only returned as a sentence."""
-
-    save: bool = True
-
-
-class RuleShape(TypedDict, total=False):
-    """A rule as a sentence and as TOML; `why` if no rule is possible."""
-
-    sentence: str
-    toml: str
-    saved: bool
-    why: str
-
-
-@prepared.post("/rules")
-def add_rule(request: Request, response: Response, body: RuleBody) -> RuleShape:
-    """Add a rule to the answer book, and return it as a sentence; `save` false adds nothing."""
-    desk = desk_of(request)
-    sentence = rules.sentence(body)
-    try:
-        written = rules.to_toml(body)
-        if body.save:
-            rules.add(desk.book, body)
-    except (BookFileError, rules.RuleError) as error:
-        why = one_line(desk.shown(error.sentence()), 300)
-        response.status_code = 422
-        return {"sentence": sentence, "why": why}
-    return {"sentence": sentence, "toml": written, "saved": body.save}
 
 
 # -- help while typing: values that a server offers, the JSON Schema of an answer -----------------

@@ -60,7 +60,6 @@ from humanmcp.desk.moments import Panel
 from humanmcp.desk.rendering import FaultShape, media_in, told
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.send import request_form
-from humanmcp.desk.server.server_definition import LISTS
 from humanmcp.desk.settings.settings_page import shown_snippets
 from humanmcp.inbox.contract import (
     Action,
@@ -86,6 +85,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.diagnostics.problem import PLACEHOLDER
 from humanmcp.protocol.json.jsonrpc import Batch
 from humanmcp.protocol.json.tree import follow, pretty
+from humanmcp.protocol.tables import methods
 from humanmcp.protocol.tables.examples import PLACEHOLDERS
 
 router: Final = page_router()
@@ -284,8 +284,7 @@ def _message(desk: Desk, opened: OpenExchange, options: ViewOptions) -> dict[str
     raw = item.line[:RAW] if is_text else _laid_out(item.line[:RAW])
     standing = _standing(desk, opened, options.shown)
     talk = nodes.conversation_of(outlined)
-    ours = opened.facts.role.traits.serves
-    design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
+    listings = {one.name: one.listing.member for one in methods.LISTS if one.listing}
     asked, question = opened.inquiry, nodes.user_question(outlined)
     covered = set(talk.covered) if talk else set()
     covered |= shown_with(asked, opened.arguments) if asked else set()
@@ -367,7 +366,7 @@ def _message(desk: Desk, opened: OpenExchange, options: ViewOptions) -> dict[str
         "unsent": desk.drafts.at(desk.draft_name(key)),
         "card": opened.card(),
         "batch": isinstance(opened.message, Batch),
-        "design": design,
+        "list_member": listings.get(item.method, "") if opened.facts.role.traits.serves else "",
         "answerable": answerable and step is None,
         "decidable": answerable or opened.prompt is not None,
         "steps": rows.draw(
@@ -513,10 +512,6 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
             with suppress(OrderError):  # an empty message, or a session that just ended
                 desk.submit_outgoing(key.session, order)
             desk.board.refresh(*key)
-        case wanted if wanted.startswith("design "):
-            _hold(desk, key)
-            query = urlencode({"at": f"{key.session}/{key.number}", "member": wanted[7:]})
-            return RedirectResponse(f"/server/entry?{query}", 303)
         case "allow" | "like" | "deny" | "hand back" | "let go":
             return _decide(request, key, values, here)
         case "change" | "change json" | "answers" | "drop":

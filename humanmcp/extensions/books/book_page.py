@@ -13,24 +13,46 @@ from itertools import compress
 from typing import Any, Final
 
 from fastapi import Request
+from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.common.book_file import BookFileError
 from humanmcp.common.timestamps import stamp
-from humanmcp.desk.book import rules
-from humanmcp.desk.book.server_copy import WITHIN
+from humanmcp.desk import rights
 from humanmcp.desk.context import desk_of, page, page_router
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.history.rows import body_of
 from humanmcp.desk.inbox.saved_answers import filled
+from humanmcp.desk.rights import DESKS, each
 from humanmcp.desk.routing import FormValues
-from humanmcp.desk.server import server_definition
+from humanmcp.extensions.books import rules, server_definition
+from humanmcp.extensions.books.server_copy import WITHIN, copy_of
 from humanmcp.inbox.contract import Key, UnknownItemError
+from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.tree import object_at
+
+RIGHTS: Final = {
+    **rights.read(DESKS, "/book", "/m/{name}/{number}/keep"),
+    **rights.acts(
+        "/book",
+        {
+            **each(DESKS, "forget *", "bring back", "undo", "up", "down", "remove", "change"),
+            **each(DESKS, "on", "off", "be pasted"),
+            **each(rights.OWN, "be started", "be cancelled"),  # a program of this computer
+        },
+        most=rights.TEXT,
+    ),
+    **rights.acts(
+        "/m/{name}/{number}/keep",
+        each(DESKS, "answer", "rule", "look"),
+        default="look",
+        most=rights.TEXT,
+    ),
+}
 
 router: Final = page_router()
 
@@ -55,7 +77,7 @@ def _book(request: Request, why: str = "", typed: Mapping[str, str] | None = Non
         why = desk.shown(error.sentence())
     return page(
         request,
-        "book/book.html",
+        "books/book.html",
         422 if why else 200,
         rules=listed,
         limits=limits,
@@ -65,7 +87,7 @@ def _book(request: Request, why: str = "", typed: Mapping[str, str] | None = Non
         can_undo=rules.can_undo(desk.book),
         why=why,
         typed=typed or {},
-        copy=desk.copy,
+        copy=copy_of(desk),
         within=WITHIN,
     )
 
@@ -99,10 +121,10 @@ def change(request: Request, values: FormValues) -> Response:
             return RedirectResponse("/server", 303)
         elif act == "be started":
             take = partial(rules.put_lists, desk.book)
-            desk.copy.start(values.get("command", ""), desk.home, take, desk.board.poke)
+            copy_of(desk).start(values.get("command", ""), take, desk.board.poke)
             return RedirectResponse("/book#be", 303)
         elif act == "be cancelled":
-            desk.copy.cancel()
+            copy_of(desk).cancel()
             return RedirectResponse("/book#be", 303)
     except StopError as error:
         return _book(request, desk.shown(error.sentence()), values)
@@ -176,7 +198,7 @@ def _keep(request: Request, key: Key, values: dict[str, str], why: str = "") -> 
     shown = "" if rule is None else filled(rule.text, rule.form, opened.arguments)
     return page(
         request,
-        "book/keep.html",
+        "books/keep.html",
         422 if why else 200,
         key=key,
         body=rule,
@@ -188,3 +210,10 @@ def _keep(request: Request, key: Key, values: dict[str, str], why: str = "") -> 
         book=desk.shown(desk.book),
         why=why,
     )
+
+
+def rules_mark(request: Request) -> str:
+    """Return how many rules are on, for the bar of each page."""
+    count = rules.rules_on(desk_of(request).book)
+    link = Markup('<a class="note-chip" id="rules-on" href="/book">{}</a>')
+    return link.format(say("books", "bar.rules", count=count)) if count else ""

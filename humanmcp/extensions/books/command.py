@@ -18,12 +18,12 @@ from humanmcp.common.settings import BOOK_NAME, add_flags, book_path, home_folde
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.common.toml_edit import element_text, table_text
 from humanmcp.export.recording import find_recording
+from humanmcp.extensions.books.copied import copied
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.locales import say, titled
 from humanmcp.locales.stop import stopped, trouble
 from humanmcp.protocol.answer_book.book_entry import EntryAction
 from humanmcp.protocol.answer_book.book_format import KEY_OF
-from humanmcp.protocol.answer_book.book_writer import copied
 from humanmcp.protocol.answer_book.following import GIVEN, follow_entries
 from humanmcp.protocol.answer_book.placeholders import fill_answer, placeholders
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+    from humanmcp.extensions.books.copied import CopiedBook
     from humanmcp.protocol.answer_book.book import Book
     from humanmcp.protocol.answer_book.book_entry import BookEntry
-    from humanmcp.protocol.answer_book.book_writer import CopiedBook
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
 

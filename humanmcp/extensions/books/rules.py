@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.common import toml_edit
 from humanmcp.common.book_file import parse_book
 from humanmcp.common.person_files import read_regular, replace_regular
-from humanmcp.desk.server.server_definition import of_book
+from humanmcp.extensions.books.server_definition import of_book
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.answer_book.book_entry import EntryAction
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from humanmcp.desk.server.server_definition import Lists
+    from humanmcp.extensions.books.server_definition import Lists
     from humanmcp.protocol.answer_book.book import Book
     from humanmcp.protocol.answer_book.book_entry import BookEntry
 
@@ -70,13 +70,13 @@ def sentence(rule: NewRule) -> str:
     name = f"{rule.method} {rule.tool}".strip()
     equal = ((key, json.dumps(value, ensure_ascii=False)) for key, value in rule.where.items())
     where = ", ".join(f"{key} = {value}" for key, value in equal)
-    condition = say("desk", "rule.with", where=where) if where else ""
+    condition = say("books", "rule.with", where=where) if where else ""
     code = "rule.answer" if rule.form in (TextForm.TEXT, TextForm.RESULT) else "rule.error"
-    parts = [say("desk", code, name=name, condition=condition, text=rule.text)]
+    parts = [say("books", code, name=name, condition=condition, text=rule.text)]
     if rule.after:
-        parts.append(say("desk", "rule.after", seconds=f"{rule.after:g}"))
+        parts.append(say("books", "rule.after", seconds=f"{rule.after:g}"))
     if rule.times:
-        parts.append(say("desk", "rule.times", times=rule.times))
+        parts.append(say("books", "rule.times", times=rule.times))
     return one_line(" ".join(parts), 400)
 
 
@@ -201,7 +201,7 @@ def limits(book: Path) -> list[str]:
     """
     found = ((one, text_at(one, "_meta", NO_ANSWER_AFTER)) for one in _read(book).tools)
     return [
-        one_line(say("desk", "rule.limit", tool=tool.get("name"), argument=argument), 400)
+        one_line(say("books", "rule.limit", tool=tool.get("name"), argument=argument), 400)
         for tool, argument in found
         if argument
     ]
@@ -211,15 +211,15 @@ def _said(entry: BookEntry) -> str:
     name = (
         f"{entry.method or 'tools/call'} {entry.tool}".strip() if entry.method or entry.tool else ""
     )
-    name = name or say("desk", "rule.any")
+    name = name or say("books", "rule.any")
     where = {**entry.where, **{f"{key} ⊇": part for key, part in entry.contains.items()}}
     if entry.action is not EntryAction.ANSWER:
-        return one_line(say("desk", f"rule.{entry.action.value}", name=name), 400)
+        return one_line(say("books", f"rule.{entry.action.value}", name=name), 400)
     times = entry.times or 0
     new = NewRule(name, entry.text, "", entry.form, where, entry.after, times)
     if entry.is_plain and not entry.then:
         return sentence(new)
-    return f"{sentence(new)} {say('desk', 'rule.more')}"
+    return f"{sentence(new)} {say('books', 'rule.more')}"
 
 
 def change(book: Path, seen: str, act: str, text: str = "") -> None:

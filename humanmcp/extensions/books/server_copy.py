@@ -15,7 +15,8 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.book_file import parse_book
-from humanmcp.desk.server import server_definition
+from humanmcp.desk.moments import Listener
+from humanmcp.extensions.books import server_definition
 from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import REFUSED, StopError, stopped
 
@@ -23,18 +24,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from humanmcp.desk.desk import Desk
+
 WITHIN: Final = 30.0
 """The seconds for a server to start and to list its definition."""
 _ADDRESSES: Final = ("http://", "https://")
 
 
-class ServerCopy:
+class ServerCopy(Listener):
     """Copies one server at a time.
 
     `command` is the last one, asked `since` (in seconds since 1970); `trouble` is why it failed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, home: Path) -> None:
+        self._home = home
         self.command = ""
         self.trouble: StopError | None = None
         self.since = 0.0
@@ -48,7 +52,6 @@ class ServerCopy:
     def start(
         self,
         command: str,
-        home: Path,
         take: Callable[[server_definition.Lists], object],
         changed: Callable[[], object],
     ) -> None:
@@ -65,7 +68,7 @@ class ServerCopy:
                 return
             reader, hold = os.pipe()
             process = subprocess.Popen(  # noqa: S603 - the owner of this computer typed it; there is no shell
-                words, stdin=reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=home
+                words, stdin=reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self._home
             )
             os.close(reader)
             self._hold, self.command, self.trouble, self.since = hold, command, None, time.time()
@@ -78,7 +81,7 @@ class ServerCopy:
             timer.cancel()
             if self._end(None):
                 try:
-                    take(_lists_of(process.returncode, book, stderr, home))
+                    take(_lists_of(process.returncode, book, stderr, self._home))
                 except StopError as error:
                     self.trouble = error
             changed()
@@ -97,6 +100,12 @@ class ServerCopy:
             os.close(self._hold)
             self._hold, self.trouble = None, trouble
             return True
+
+
+def copy_of(desk: Desk) -> ServerCopy:
+    """Return the copy that a desk makes. One that is hosted for somebody makes none."""
+    made = (one for one in desk.listeners if isinstance(one, ServerCopy))
+    return next(made, ServerCopy(desk.home))
 
 
 def _command_line(command: str) -> list[str]:

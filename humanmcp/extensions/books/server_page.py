@@ -18,15 +18,15 @@ from humanmcp.answering import service
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.service import Outcome
 from humanmcp.common import apart
-from humanmcp.desk import nodes
-from humanmcp.desk.book import rules
+from humanmcp.desk import nodes, rights
 from humanmcp.desk.context import desk_of, page, page_router
 from humanmcp.desk.desk import BY, Desk, place_in
 from humanmcp.desk.inbox.answer_form import MOST
 from humanmcp.desk.rendering import decoded
+from humanmcp.desk.rights import DESKS, each
 from humanmcp.desk.routing import FormValues
 from humanmcp.desk.send.send_page import client_reactions
-from humanmcp.desk.server import server_definition
+from humanmcp.extensions.books import rules, server_definition
 from humanmcp.inbox.contract import Draft, Key, Order, Reply, UnknownItemError
 from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.answer_book.book import LISTED
@@ -37,6 +37,18 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.tables import versions
 from humanmcp.protocol.tables.schemas import KINDS
 from humanmcp.protocol.validation import check
+
+RIGHTS: Final = {
+    **rights.read(DESKS, "/server", "/server/entry"),
+    **rights.write(DESKS, "/server/design"),
+    **rights.acts("/server", each(DESKS, "remove", "list", "undo"), most=rights.TEXT),
+    **rights.acts(
+        "/server/entry",
+        each(DESKS, "put", "anyway", "keep", "look", "more", "json", "rows"),
+        default="look",
+        most=rights.TEXT,
+    ),
+}
 
 router: Final = page_router()
 
@@ -172,7 +184,7 @@ def _show(
     ]
     return page(
         request,
-        "server/server.html",
+        "books/server.html",
         422 if why else 200,
         target=owner,
         query=urlencode(owner.query),
@@ -210,6 +222,16 @@ def _seen(entry: Any) -> nodes.Node:  # noqa: ANN401 - any JSON value
 
 
 # -- one entry ------------------------------------------------------------------------------------
+
+
+@router.post("/server/design")
+def design(request: Request, at: str = "", member: str = "") -> Response:
+    """Show a new entry for the answer to a request, whose countdown is paused meanwhile."""
+    desk, key = desk_of(request), place_in(at)
+    query = urlencode({"at": at, "member": _member(member)})
+    service.pause(desk.open_exchange(key), BY)
+    desk.board.refresh(*key)
+    return RedirectResponse(f"/server/entry?{query}", 303)
 
 
 @router.get("/server/entry")
@@ -302,7 +324,7 @@ def _form(
             why = owner.desk.shown(error.sentence())
     return page(
         request,
-        "server/entry.html",
+        "books/entry.html",
         422 if why else 200,
         target=owner,
         query=urlencode({**owner.query, "member": member}),

@@ -139,6 +139,7 @@ def seated(tmp_path: Path) -> Iterator[Seated]:
         yield Seated(home, desk)
 
 
+@pytest.mark.extension("books")
 def test_the_draft_of_a_form_ends_when_the_desk_has_taken_the_form(seated: Seated) -> None:
     """Not before: what is refused is kept, and the page of the form has it."""
     desk, drafts = seated.desk, FormDrafts(seated.desk.home)

@@ -80,9 +80,9 @@ def test_a_device_answers_and_changes_no_settings(open_desk: Desking) -> None:
         assert "data-device" in page
         assert 'href="/~' in page
         assert '/settings"' not in page
-        for path in ("/settings", "/book", "/devices", "/connect", "/m/1/1/keep"):
+        for path in ("/settings", "/devices", "/connect"):
             assert (path, phone.get(path).status) == (path, 403)
-        for path in ("/devices", "/settings", "/book", "/api/login-key", "/api/rules", "/try"):
+        for path in ("/devices", "/settings", "/api/login-key", "/try"):
             assert (path, phone.post(path).status) == (path, 403)
 
 
@@ -108,7 +108,8 @@ def test_a_device_gives_no_orders_and_deletes_nothing(room: Room, open_desk: Des
         assert room.inbox.item(key).answer is not None
         shown = phone.get(here).text
         assert 'value="forget"' not in shown
-        assert "/keep" not in shown
+        for link in extensions.links("answer"):
+            assert link.address.format(**key._asdict()) not in shown
         assert 'value="crash"' not in phone.get(page).text
 
 
@@ -342,6 +343,7 @@ def test_the_link_of_a_device_is_old_after_a_quarter_of_an_hour() -> None:
     assert door.enter_with_key(key) is None
 
 
+@pytest.mark.extension("books")
 def test_a_login_of_one_session_reaches_no_other_however_it_is_named(
     room: Room, open_desk: Desking
 ) -> None:

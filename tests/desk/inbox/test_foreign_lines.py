@@ -2,6 +2,7 @@
 
 import pytest
 
+from humanmcp.extensions import links
 from humanmcp.inbox.contract import Key
 from tests.support.desk_process import Desking
 from tests.support.inbox_folder import CALL, Room
@@ -26,7 +27,13 @@ LINES = {
     },
     "deep parameters": f'{{"jsonrpc":"2.0","id":3,"method":"ping","params":{nested(5000)}}}',
 }
-PAGES = ("", "?whole=1", "/line", "/status", "/keep")
+PAGES = (
+    "",
+    "?whole=1",
+    "/line",
+    "/status",
+    *(one.address.rpartition("}")[2] for one in links("answer")),
+)
 CALLS = ("check", "autofix", "draft", "fault", "reply")
 
 

@@ -15,7 +15,7 @@ from tests.http.peer import Peer, answer
 from tests.support.serve_process import Serving
 from tests.support.verdicts import R2025
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[3]
 CONFORMANCE: Final = ROOT / "samples" / "conformance.toml"
 HANDSHAKE: Final = {
     "protocolVersion": R2025,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from humanmcp.common.toml_edit import element_text
+from humanmcp.extensions.books.copied import CopiedBook, LeftOut, copied
 from humanmcp.protocol.answer_book.book_format import parse
-from humanmcp.protocol.answer_book.book_writer import CopiedBook, LeftOut, copied
 from humanmcp.protocol.answer_book.following import follow_entries
 from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame

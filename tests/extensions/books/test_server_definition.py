@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from humanmcp.desk.server import server_definition
-from humanmcp.desk.server.server_definition import entry_of, fields_of
+from humanmcp.extensions.books import server_definition
+from humanmcp.extensions.books.server_definition import entry_of, fields_of
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.answer_book.own_tools import ASK_TOOL
 from humanmcp.protocol.conversation.exchange import NegotiatedState

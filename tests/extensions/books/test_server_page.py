@@ -102,8 +102,9 @@ def test_designing_an_entry_for_a_list_that_waits_stops_its_countdown(home: Path
     """As writing does: the answer book would send the list while the form is being filled in."""
     with waiting_list(home) as (desk, _, key):
         at = f"{key.session}/{key.number}"
-        assert 'value="design tools"' in desk.page(f"/m/{at}")
-        opened = desk.submit(f"/m/{at}", act="design tools")
+        address = f"/server/design?at={at}&member=tools"
+        assert f'{html.escape(address)}"><p><button id="design">' in desk.page(f"/m/{at}")
+        opened = desk.submit(address)
         assert (
             opened.headers["location"] == f"/server/entry?at={at.replace('/', '%2F')}&member=tools"
         )

@@ -11,7 +11,7 @@ from tools.lite import LEFT_OUT, LOCKED, UNUSED
 from tools.lock import LOCKED as LOCKS
 
 SOURCE: Final = Path(humanmcp.__file__).parent
-OF_A_COMPUTER: Final = {"__main__", "as_child", "book", "host", "play", "plugin", "tap"}
+OF_A_COMPUTER: Final = {"__main__", "as_child", "extensions/books", "host", "play", "plugin", "tap"}
 """What the page never runs; some of it is small enough to be packed."""
 
 

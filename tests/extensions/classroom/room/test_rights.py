@@ -7,11 +7,11 @@ from typing import Final
 import pytest
 
 from humanmcp.desk import rights
-from humanmcp.desk.rights import TABLE
 from humanmcp.extensions.classroom.room import pages, wall
 from humanmcp.extensions.classroom.room.records import RoomRole
 from tests.support.rights import acts_of, asked, encoded, endpoints, is_tried, said_in_words, tries
 from tests.support.room_process import Rooming, Visitor
+from tests.support.routes import DESK
 from tests.support.serve_http import Got
 
 ROOM: Final = {
@@ -81,7 +81,7 @@ def test_a_room_lets_everybody_do_what_the_table_says(room: Rooming, who: RoomRo
     """A device, an owner and a script are no visitors of a room."""
     visitor = Seat(PEOPLE[who](room))
     desk_only = {"/devices", "/logout", "/api/login-key", "/worker.js", "/offline"}
-    for method, path, act, allowed in (*tries(ROOM, who, "x"), *tries(TABLE, who.who, "x")):
+    for method, path, act, allowed in (*tries(ROOM, who, "x"), *tries(DESK, who.who, "x")):
         if (
             path in {*desk_only, "/login", "/manifest.webmanifest"}
             or act in ("give back", "door")
@@ -99,9 +99,9 @@ def test_a_room_lets_everybody_do_what_the_table_says(room: Rooming, who: RoomRo
 
 def test_who_has_no_desk_can_do_nothing_there() -> None:
     """The projector is told of changes; who knocks is told nothing."""
-    of_desk = {key for key, one in TABLE.items() if rights.Who.STRANGER not in one.who}
+    of_desk = {key for key, one in DESK.items() if rights.Who.STRANGER not in one.who}
     may = {
-        who: {key for key in of_desk if TABLE[key].who & who.who}
+        who: {key for key in of_desk if DESK[key].who & who.who}
         for who in (RoomRole.GUEST, RoomRole.KNOCKER)
     }
     preferences = "POST /preferences"

@@ -123,6 +123,7 @@ def test_the_key_of_the_wall_or_the_teacher_opens_no_endpoint_for_hosts(scene: S
         assert scene.room.visitor().ask("POST", f"{path}/mcp", b"{}").status == 404
 
 
+@pytest.mark.extension("books")
 def test_nobody_starts_a_program_on_the_teachers_computer(scene: Scene, tmp_path: Path) -> None:
     """What the owner of a desk may do on their own computer, a seat must not do on another's."""
     trace = tmp_path / "trace"
@@ -136,6 +137,7 @@ def test_nobody_starts_a_program_on_the_teachers_computer(scene: Scene, tmp_path
     assert not children.read_text()
 
 
+@pytest.mark.extension("books")
 def test_no_page_of_a_seat_names_a_folder_of_the_teachers_computer(scene: Scene) -> None:
     """Neither where something is kept nor in what is said of a mistake."""
     seat = scene.room.learner("curious")

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import pytest
 
+from humanmcp import extensions
 from humanmcp.answering import mistakes
 from humanmcp.desk import examples
 from humanmcp.extensions.classroom.demo.lesson import find_lesson
@@ -109,7 +110,7 @@ def test_a_hint_reaches_the_learner_and_the_pen_goes_there_and_back(room: Roomin
     page = learner.get(f"/m/{asked['session']}/{asked['number']}").text
     assert 'id="send"' not in page
     assert "by the teacher" in page
-    for path in ("/book", "/server", "/history"):
+    for path in (*(one.address for one in extensions.links("bar")), "/history"):
         assert '<fieldset class="bare" disabled>' in learner.get(path).text, "it looks read-only"
     watching.submit("/own", act="give back")
     assert 'id="send"' in learner.get("/").text
