@@ -175,7 +175,7 @@ def test_a_vanished_parent_ends_it_within_three_seconds(home: Path, tmp_path: Pa
         "p=subprocess.Popen(sys.argv[1:],stdin=0,stdout=subprocess.DEVNULL,"
         "stderr=subprocess.DEVNULL)\n"
         "print(p.pid,flush=True)\n"
-        "while not glob.glob(sys.argv[-1]+'/sessions/*/in.txt'):time.sleep(.005)\n"
+        "while not glob.glob(sys.argv[-1]+'/sessions/*/session.json'):time.sleep(.005)\n"
         "os.kill(os.getpid(),9)\n"
     )
     with subprocess.Popen(

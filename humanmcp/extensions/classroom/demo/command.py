@@ -142,7 +142,7 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
     # By hand, a person starts from the lists of the book: the tool that the host then calls.
     command += ["--book", str(Path(book).absolute())] if book else []
     command += ["--by-hand" if by_hand else "--auto"]
-    typed = by_hand and sys.stdin.isatty()
+    typed = by_hand and sys.stdin.isatty() and folder != NOWHERE
     pause = BETWEEN_STEPS if is_terminal() and not by_hand else 0
     version = lesson_steps.meta.get(META_VERSION, "")
     passed: list[bool] = []
@@ -577,7 +577,8 @@ class Screen:
         for own in (one.at for one in step.passes if one.other_than is not None):
             text = text.replace(json.dumps(at(example, own), ensure_ascii=False), '"…"')
         self._tell("your-turn-typed" if self.typed else "your-turn", "yellow")
-        to_stdout("     " + (text if self.typed else pasted(text, f"{self.folder}/out.txt")))
+        has_file = not self.typed and self.folder != NOWHERE
+        to_stdout("     " + (pasted(text, f"{self.folder}/out.txt") if has_file else text))
 
     def _say_where(self) -> None:
         """Open the page, and say where else a person can answer."""

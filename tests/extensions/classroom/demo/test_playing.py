@@ -10,12 +10,13 @@ import pytest
 
 from humanmcp.common.child import EndedError
 from humanmcp.extensions.classroom.demo import command
-from humanmcp.extensions.classroom.demo.command import DemoRunner, Screen, pasted
+from humanmcp.extensions.classroom.demo.command import NOWHERE, DemoRunner, Screen, pasted
 from humanmcp.extensions.classroom.demo.good_host import Strictness
 from humanmcp.extensions.classroom.demo.lesson import find_lesson, weather
 from humanmcp.extensions.classroom.demo.steps import DemoStep
 from humanmcp.http.server_address import CallError
 from humanmcp.locales import say
+from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 
 RESULTS: dict[str, Any] = {
@@ -208,6 +209,22 @@ def test_the_example_is_one_that_the_shell_at_hand_understands() -> None:
     assert pasted("{}", "C:\\x\\out.txt", "win32") == "'{}' | Set-Content C:\\x\\out.txt"
 
 
+def test_where_there_are_no_text_files_an_example_names_none(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Their extension was removed: the example is the answer alone."""
+    step = next(one for one in weather("en").steps if one.example is not None)
+    screen = Screen("humanmcp", by_hand=True, typed=False, folder=NOWHERE)
+    screen._invited = True
+    request = jsonrpc.read(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    assert isinstance(request, Message)
+    screen.invite(step, request)
+    told = capsys.readouterr().out
+    assert '"id": 1' in told
+    assert "out.txt" not in told
+
+
+@pytest.mark.extension("text_files")
 @pytest.mark.parametrize(
     ("typed", "what_to_do"),
     [
