@@ -80,6 +80,23 @@ def start_from(name: str, *then: Act) -> Act:
     return act
 
 
+def ask(whom: str, then: Act) -> Act:
+    """Ask the client something, then answer the call."""
+
+    def act(page: Page) -> None:
+        page.get_by_role("button", name="More").click()
+        page.locator("#ask").click()
+        page.get_by_role("link", name=whom).click()
+        expect(page.get_by_role("link", name=whom)).to_have_attribute("aria-current", "page")
+        if whom == "Ask the model":
+            page.locator("form.asking textarea").first.fill("What grows in May?")
+        page.get_by_role("button", name="Send the question").click()
+        expect(page.locator("body.scripted #composer")).to_be_visible()
+        then(page)
+
+    return act
+
+
 def give_heading(page: Page) -> None:
     """Write the heading, as the hint says, and look at the page of the tool."""
     page.locator("#tab-form").click()
@@ -107,6 +124,18 @@ LESSONS: Final[dict[str, list[Act]]] = {
         say("rain"),
     ],
     "poisoned-tool": [NAME, tool(NOTE, "place", "note"), say("4711"), say("notes")],
+    "list-in-pages": [
+        NAME,
+        start_from("paged", fill(name="add", description="Adds numbers")),
+        tool("Weather of a place"),
+        say("rain"),
+    ],
+    "ask-the-host": [
+        NAME,
+        fill(name="plan", description="Plans a garden"),
+        ask("Ask for roots", say("I read garden")),
+        ask("Ask the model", say("Plant beans")),
+    ],
     "no-handshake": [tool("Weather of a place", "place"), say("rain")],
     "tool-with-a-page": [
         declare("resources"),

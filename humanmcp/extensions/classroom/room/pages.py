@@ -30,6 +30,7 @@ from humanmcp.extensions.classroom.room.classroom import (
     Classroom,
     Knock,
 )
+from humanmcp.extensions.classroom.room.pairs import PAIR_HOST
 from humanmcp.extensions.classroom.room.practice import LessonStanding, StepOutcome
 from humanmcp.extensions.classroom.room.records import (
     SEATED,
@@ -115,11 +116,15 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
 
 
 class ShownPair(NamedTuple):
-    """What a seat is in its pair, its partner's mark, and whether it is its turn, or over."""
+    """What a seat is in its pair, its partner's mark, and whether it is its turn, or over.
+
+    `path` is the page of what waits for it; "" for nothing yet.
+    """
 
     role: str
     partner: str
     turn: str
+    path: str
 
 
 def _pair(classroom: Classroom, seat: RoomSeat) -> ShownPair | None:
@@ -130,7 +135,15 @@ def _pair(classroom: Classroom, seat: RoomSeat) -> ShownPair | None:
     role = "model" if is_model else "server"
     turn = classroom.turn_of(pair)
     partner = mark_of(pair.server if is_model else pair.model).words()
-    return ShownPair(role, partner, turn if turn == "over" else "own" if turn == role else "other")
+    sessions = (one.facts for one in seat.board.sessions())
+    # The model's side has no client that introduces itself.
+    talks = {one.name for one in sessions if one.client in {"", PAIR_HOST}} - {
+        *seat.record.sessions
+    }
+    keys = (one.key for one in seat.board.waiting() if one.key.session in talks)
+    path = next((f"/m/{one.session}/{one.number}" for one in keys), "")
+    now = turn if turn == "over" else "own" if turn == role else "other"
+    return ShownPair(role, partner, now, path)
 
 
 def _end_of_count_down(classroom: Classroom) -> float:

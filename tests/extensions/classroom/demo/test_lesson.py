@@ -237,9 +237,22 @@ def report_progress(seat: Seat) -> None:
     seat.answer()
 
 
+def ask_host(seat: Seat) -> None:
+    """Ask for the folders in one call, for the model's words in the next."""
+    said = {"role": "user", "content": {"type": "text", "text": "What grows in May?"}}
+    for method, params in (
+        ("roots/list", {}),
+        ("sampling/createMessage", {"messages": [said], "maxTokens": 100}),
+    ):
+        seat.say({"id": method, "method": method, "params": params})
+        assert seat.heard[-1]["result"] == seat.lesson_steps.answers[method]
+        seat.answer()
+
+
 REST: dict[str, Callable[[Seat], None]] = {
     "ask-back": ask_back,
     "progress": report_progress,
+    "ask-the-host": ask_host,
     "late-answer": answer_late,
     "wrong-answer": answer_wrongly,
 }
@@ -345,6 +358,7 @@ def test_the_user_fills_in_the_form_that_was_asked_and_the_step_says_what_is_mis
     assert ("Not passed." in shown.steps[-1].said) is bool(why)
 
 
+TOOL: Final = {"name": "add", "inputSchema": {"type": "object"}}
 WHY: list[tuple[str, list[dict[str, Any]], str]] = [
     ("weather", [{}, {}, {}, {"error": {"code": -32602, "message": "no"}}], '"isError": true'),
     (
@@ -364,6 +378,9 @@ WHY: list[tuple[str, list[dict[str, Any]], str]] = [
         "/result/structuredContent/degrees is 20, and it must be 24.5.",
     ),
     ("progress", [{}, {}, {}], "notifications/progress with a total was not sent"),
+    ("list-in-pages", [{}, {"result": {"tools": [TOOL]}}], "tools/list has no /result/nextCursor"),
+    ("list-in-pages", [{}, {}, {"result": {"tools": [TOOL]}}], "weather, forecast, rain"),
+    ("ask-the-host", [{}, {}, {}], "roots/list was not sent before the answer."),
     ("picked-tool", [{}, {"result": {"tools": []}}], "weather, forecast, rain"),
     ("wrong-answer", [{}, {}, {}], "The host could use everything that was sent."),
     (
@@ -461,6 +478,16 @@ def test_own_words_are_no_example_no_template_and_no_name_of_ours(
         assert shown is not None
         why = say("demo", "why-other", language, at=place)
         assert (why in shown.steps[at].said) is not seat.passed[at]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_a_step_demands_is_in_its_task(name: str, language: str) -> None:
+    """Nobody guesses how an argument or a field has to be called."""
+    for step in find_lesson(name)(language).with_handshake().requests:
+        places = " ".join(one.at for one in step.passes)
+        for demanded in re.findall(r"/properties/(\w+)", places):
+            assert re.search(rf"(?<!\w){demanded}(?!\w)", step.task, re.ASCII), step.task
 
 
 GOOD = """

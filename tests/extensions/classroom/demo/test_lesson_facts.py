@@ -21,7 +21,7 @@ from humanmcp.protocol.validation.envelope import STANDARD
 
 FACTS: Final = {
     "method": r"(?<![\w/:~.$-])[a-z]+(?:/[A-Za-z_]+)+\b(?!;)",
-    "member": r"\b[a-z]+(?:[A-Z][a-z]+)+\b",
+    "member": r"(?<!/)\b[a-z]+(?:[A-Z][a-z]+)+\b",
     "version": r"\b20\d\d-\d\d-\d\d\b",
     "header": r"\bM(?:CP|cp)-[A-Z][A-Za-z-]+",
     "code": r"(?<!\w)-32\d{3}\b",
