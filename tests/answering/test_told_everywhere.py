@@ -8,12 +8,14 @@ from typing import Final
 
 import pytest
 
-from humanmcp.answering.standing import Standing, standing_of, told_of
+from humanmcp.answering import approvals
+from humanmcp.answering.standing import Standing, prompt_of, standing_of, told_of
 from humanmcp.answering.summary import answered_by
 from humanmcp.desk.rendering import told
 from humanmcp.inbox.contract import Item, Key, Purpose
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, say, speaking
+from humanmcp.protocol.conversation.prompts import approval_of_prompt
 from tests.support.desk_process import Desking
 from tests.support.inbox_folder import Shell
 from tests.support.standings import TABLE, Staged
@@ -135,7 +137,7 @@ def test_the_list_of_the_terminal_has_every_state(
 def test_history_and_the_projector_show_what_was_decided(
     everything: Everything, row: int, language: str
 ) -> None:
-    """As a state, and as what was done; never as the JSON of an agent."""
+    """As a state, and as what was done; the projector has the words of the card. Never as JSON."""
     standing, _, _ = TABLE[row]
     item = everything.item(row)
     name = item.key.session
@@ -149,6 +151,14 @@ def test_history_and_the_projector_show_what_was_decided(
         done = {one: say("wants", f"decided {one}") for one in ("allow", "deny", "keyboard")}
         if item.answer is not None and item.answer.action:
             assert told(item, standing, answered_by(item)) in present
+        if item.purpose is Purpose.PROMPT:
+            card = approvals.card_of(approval_of_prompt(prompt_of(item), item.line))
+            assert card.parts
+            for part in card.parts:
+                assert f" {part.name} " in present
+                assert all(line.text in present for line in part.lines)
+            assert '"tool_name"' not in present
+            assert '"behavior' not in present
     assert '"behavior' not in history
     if action in done and action != "allow":
         assert done["allow"] not in present

@@ -12,7 +12,7 @@ from fastapi import Request
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.answering.open_exchange import why_unreadable
+from humanmcp.answering.open_exchange import read_line, why_unreadable
 from humanmcp.answering.schema import diagnostic_shapes
 from humanmcp.answering.summary import answered_by
 from humanmcp.common import apart
@@ -24,6 +24,7 @@ from humanmcp.desk.history import rows, search
 from humanmcp.desk.history.folding import TextMark, folded_json
 from humanmcp.desk.history.problems import ProblemsInTime
 from humanmcp.desk.history.rows import Pair, copies, difference
+from humanmcp.desk.inbox.approval_view import approval_card
 from humanmcp.desk.rendering import media_in, told
 from humanmcp.desk.routing import FormValues
 from humanmcp.export import timeline
@@ -31,10 +32,13 @@ from humanmcp.export.command import FORMATS, exported
 from humanmcp.export.recording import Recording, build_conversation, with_notes
 from humanmcp.inbox.contract import Key, Life, SessionFacts, UnknownItemError
 from humanmcp.locales.explain import Card, explain
-from humanmcp.protocol.conversation.transcript import Frame
+from humanmcp.protocol.conversation.approvals import Approval, approval_of
+from humanmcp.protocol.conversation.prompts import approval_of_prompt, prompt_in
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, applied, together
 from humanmcp.protocol.http.client import headers_of
 from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.tables.versions import features
@@ -420,6 +424,18 @@ def _parts(text: str) -> tuple[str, str, str]:
     return "", text, ""
 
 
+def _approval_in(frames: Iterable[Frame], tools: Mapping[str, Any] | None) -> Approval | None:
+    """Return what lines of one exchange ask a person to allow, as its card says."""
+    for frame in frames:
+        if (prompt := prompt_in(frame)) is not None:
+            return approval_of_prompt(prompt, frame.text)
+        message = read_line(frame.text) if frame.direction is Direction.IN else None
+        if isinstance(message, Message):
+            found = approval_of(frame.text, message, tools)
+            return None if found is None or found.is_alone else found
+    return None
+
+
 def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
     """Return the values for one step of a conversation: the newest one by default.
 
@@ -443,8 +459,11 @@ def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
     step = search.linked(desk.board, step)
     item = desk.board.item(Key(name, step.number))
     waits = {row.key.number: row for row in desk.board.waiting(name)}.get(step.number)
+    of_it = (one for one in lines if one.number and one.number == step.number)
+    asked = _approval_in(of_it, desk.inbox.negotiated(name).known_tools)
     return {
         "step": step,
+        "approval": approval_card(asked, whole=False) if asked else None,
         "place": at + 1,
         "total": len(frames),
         "before": frames[at - 1].seq if at else 0,

@@ -38,6 +38,20 @@ LONGEST: Final = 100_000
 """The maximum length of an input that can be changed on the page, in characters."""
 
 
+def approval_card(approval: Approval, *, whole: bool) -> dict[str, Any]:
+    """Return what the person reads before a decision: the words, without the buttons."""
+    card = approvals.card_of(approval)
+    is_closed = card.is_long and not whole
+    return {
+        "heading": approvals.heading(approval, card),
+        "problem": say(approvals.SECTION, approval.problem) if approval.problem else "",
+        "card": card.beginning() if is_closed else card,
+        "is_closed": is_closed,
+        "is_open": card.is_long and whole,
+        "questions": question_views(approval.questions),
+    }
+
+
 def approval_view(opened: OpenExchange, *, whole: bool) -> dict[str, Any] | None:
     """Return the content of the card of an exchange; None if it asks for no permission.
 
@@ -47,18 +61,14 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> dict[str, Any] | None
     approval = opened.approval
     if approval is None:
         return None
-    card = approvals.card_of(approval)
-    is_closed = card.is_long and not whole
-    editable = not (is_closed or len(approval.text) > LONGEST or approvals.is_fixed(approval))
+    shown = approval_card(approval, whole=whole)
+    is_too_long = shown["is_closed"] or len(approval.text) > LONGEST
+    editable = not (is_too_long or approvals.is_fixed(approval))
     texts = approvals.input_as_typed(approval) if editable else ()
     return {
-        "heading": approvals.heading(approval, card),
+        **shown,
         "digest": approval.digest,
         "folder": approvals.folder_of(opened),
-        "problem": say(approvals.SECTION, approval.problem) if approval.problem else "",
-        "card": card.beginning() if is_closed else card,
-        "is_closed": is_closed,
-        "is_open": card.is_long and whole,
         "fields": [
             (visible_code(name), text, min(20, text.count("\n") + 1)) for name, text in texts
         ],
@@ -66,7 +76,6 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> dict[str, Any] | None
         "scope": approvals.scope_of(opened),
         "likes": [pattern_in_words(one) for one in patterns_of(opened)],
         "allowed": [(str(one), pattern_in_words(one)) for one in allowed_patterns(opened)],
-        "questions": question_views(approval.questions),
         "takes_note": opened.prompt is not None and opened.prompt.takes_note,
         "note": _note(opened.item),
         "words": _words(opened),
