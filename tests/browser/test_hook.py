@@ -150,6 +150,44 @@ def test_a_line_that_is_wrapped_is_told_from_a_line_of_the_command(
     assert wraps_inside(page)
 
 
+def test_a_word_that_is_wider_than_the_card_begins_in_its_first_row(
+    window: Callable[..., Window], asks: Callable[[object], subprocess.Popen[bytes]]
+) -> None:
+    """A path without blanks: no empty row is before it, which the command does not have."""
+    asks({**CLAUDE, "tool_input": {"command": "/a" * 60}})
+    page = window(**PHONE).page
+    page.locator("#rows .row a").click()
+    rows = page.evaluate(STARTS)
+    assert len(rows) == page.evaluate(
+        "() => { const range = document.createRange();"
+        " range.selectNodeContents(document.querySelector('.code .line'));"
+        " return range.getClientRects().length; }"
+    )
+
+
+def test_on_a_phone_no_name_of_a_time_line_is_cut(
+    desk: Desking,
+    window: Callable[..., Window],
+    asks: Callable[[object], subprocess.Popen[bytes]],
+) -> None:
+    """It has the whole width, above its bar; so have the names below, beside how long it took."""
+    sent = {**CLAUDE, "tool_name": "mcp__weather_of_the_world__get_forecast_for_a_week"}
+    hook = asks(sent)
+    until(lambda: desk.get("/api/exchanges")["waiting"], "it waits")
+    shown = window(**PHONE)
+    name = desk.get("/api/sessions")["sessions"][0]["name"]
+    shown.page.locator("#rows .row a").click()
+    shown.page.locator("#deny").click()
+    assert behavior(said(hook)) == "deny"
+    page = shown.goto(f"/timeline/{name}")
+    names = page.locator(".bars-over-time li a, .latency td:first-child")
+    expect(names).to_have_count(3)
+    assert names.evaluate_all("all => all.every((one) => one.scrollWidth <= one.clientWidth)")
+    (label, bar) = boxes_of(names.first, page.locator(".bars-over-time a rect").first)
+    assert label["y"] + 14 <= bar["y"] + 1, "a line of text, then the bar"
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["viewport"]["width"]
+
+
 STARTS = """() => [...document.querySelectorAll(".code .line")].flatMap((line) =>
   [...line.getClientRects()].map((box) => Math.round(box.left)))"""
 """Where each drawn row of a command begins."""
