@@ -89,6 +89,11 @@ class LessonStanding(NamedTuple):
         """Return True if every step has its answer."""
         return self.step > self.total
 
+    @property
+    def passed(self) -> int:
+        """How many steps the learner passed."""
+        return self.outcomes.count(StepOutcome.PASSED)
+
 
 class PracticeLine(NamedTuple):
     """Where a practice host speaks: its end of the connection, and the session at the other end."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.export.readable import defused, write_html
 from humanmcp.export.recording import ExportOptions, Recording
-from humanmcp.extensions.classroom.room.practice import StepOutcome
 from humanmcp.extensions.classroom.room.records import StepRecord
 from humanmcp.extensions.classroom.room.take_home import as_file
 from humanmcp.locales import say, who
@@ -124,7 +123,7 @@ def _row(classroom: Classroom, seat: RoomSeat, lesson: str, total: int) -> Itera
     at, passed = max(map(int, steps), default=0), sum(one.passed for one in steps.values())
     if lesson == classroom.lesson_of(record) and (standing := seat.standing) is not None:
         at = min(standing.step, standing.total)
-        passed = max(passed, standing.outcomes.count(StepOutcome.PASSED))
+        passed = max(passed, standing.passed)
     yield str(record.number)
     yield classroom.name_of(seat)
     yield seat.mark.words()

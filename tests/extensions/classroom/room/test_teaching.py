@@ -364,6 +364,22 @@ def test_the_teachers_page_begins_with_who_needs_help(room: Rooming) -> None:
     assert "3 tries at this step" in card(teacher, "Stuck")
 
 
+@pytest.mark.parametrize(
+    ("name", "told"), [("Ann's server", "finished"), ("humanmcp", "finished, 1 of 2 passed")]
+)
+def test_who_has_finished_has_passed_each_step_unless_it_says_how_many(
+    tmp_path: Path, name: str, told: str
+) -> None:
+    """A lesson goes on after an answer that does not pass."""
+    with Rooming(tmp_path / "home", "--lesson", "first-answer") as room:
+        learner, teacher = room.learner("Ann"), room.teacher()
+        learner.introduce(name)
+        learner.answer_as_offered("ping")
+        until(lambda: f" {told} " in f"{card(teacher, 'Ann')} ", "the end")
+        marks = card(teacher, "Ann").partition("⋯")[0]
+        assert ("○" in marks) is ("passed" in told), marks
+
+
 def test_a_hint_goes_when_it_was_read_or_the_step_is_passed(room: Rooming) -> None:
     """It is about the step that was open."""
     reads, passes, teacher = room.learner("Reads"), room.learner("Passes"), room.teacher()
