@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped
@@ -20,10 +21,11 @@ from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, 
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import follow, object_at, text_at
+from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.captures import CapturedLine, read_capture, speaker
+from humanmcp.protocol.validation.captures import Origin, captured_line, read_capture, speaker
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
     Judged,
@@ -33,13 +35,15 @@ from humanmcp.protocol.validation.whole_conversation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from humanmcp.protocol.conversation.transcript import Frame
+    from humanmcp.protocol.validation.captures import CapturedLine
 
 TOLD: Final = frozenset({Severity.ERROR, Severity.WARNING, Severity.HOSTS})
 """What people are told of each message of a conversation."""
-DECODED: Final = ("utf-8", "surrogateescape")
+_WORDS: Final = 240
+"""Hosts write time and name before the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +197,39 @@ def judge_captured(
 def judge_foreign(frames: Iterable[Frame], *, goes_on: bool = False) -> Iterator[Judged]:
     """Judge the lines of a recording from elsewhere, as those of its file."""
     frames = tuple(frames)
-    lines = [_as_captured(one) for one in frames]
+    lines = [captured_line(one)._replace(number=one.seq) for one in frames]
     places = {one.seq: one.note.removeprefix(PLACE) for one in frames if one.note.startswith(PLACE)}
     for judged in judge_captured(lines, goes_on=goes_on):
-        yield judged._replace(written_at=places.get(judged.line, ""))
+        yield judged._replace(written_at=places.get(judged.line, "").partition(" ")[0])
 
 
-def _as_captured(frame: Frame) -> CapturedLine:
-    """Return a line of a recording. A note that is a message is one that its program cut."""
-    if frame.direction is Direction.NOTE and isinstance(
-        jsonrpc.read(jsonrpc.encoded(frame.note)), Message
-    ):
-        return CapturedLine(frame.seq, None, frame.note, is_cut=True)
-    return CapturedLine(frame.seq, frame.direction, frame.raw.decode(*DECODED))
+class Remark(NamedTuple):
+    """What is said of a file beside its problems: the code of a sentence, and its values."""
+
+    code: str
+    values: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def sentence(self) -> str:
+        return say("check", self.code, **self.values)
+
+
+def remarks_on(captured: Sequence[CapturedLine]) -> Iterator[Remark]:
+    """Yield what was not checked of a file, and what the program that wrote it says."""
+    words = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
+    if unread := [one for one in words if not one.level]:
+        yield Remark("unread", {"count": sum(1 + one.more for one in unread), **_quoted(unread[0])})
+    if cut := [one for one in captured if one.is_cut]:
+        yield Remark("cut", {"count": len(cut), "line": cut[0].number})
+    if any(one.origin is Origin.BARE for one in captured):
+        yield Remark("bare")
+    if not is_two_sided(captured):
+        yield Remark("no requests")
+    yield from (Remark("host says", _quoted(one)) for one in words if one.level == "error")
+
+
+def _quoted(line: CapturedLine) -> dict[str, Any]:
+    return {"line": line.number, "words": one_line(line.text, _WORDS)}
 
 
 def told(judged: Iterable[Judged]) -> list[Judged]:

@@ -31,6 +31,7 @@ from humanmcp.protocol.conversation.transcript import (
     HELD,
     INSTEAD,
     LET_GO,
+    PLACE,
     SAID_AGAIN,
     Direction,
     is_of_prompt,
@@ -86,7 +87,7 @@ def write_laid_out(recording: Recording, options: ExportOptions) -> str:
 
 def _lines(frame: Frame, options: ExportOptions) -> Iterator[str]:
     if frame.direction is Direction.NOTE and not frame.at:  # a line of a text log that was no entry
-        yield frame.note
+        yield frame.remark
         return
     line = write_log_line(frame, log_time(frame.at, options.zone))
     if line is None:
@@ -161,7 +162,9 @@ def note(entry: RecordedEntry) -> str:
         return entry.gist
     if is_of_prompt(entry.frame):
         return ""
-    return part_in_words(entry.frame) or entry.frame.note
+    if entry.frame.note.startswith(PLACE) and entry.kind is not LineKind.NOTE:
+        return ""
+    return part_in_words(entry.frame) or entry.frame.remark
 
 
 def words(entry: RecordedEntry) -> str:
@@ -245,8 +248,13 @@ def _diagram(conversation: RecordedConversation) -> Iterator[str]:
             start, end = _ends(entry)
             said = (entry.gist or entry.kind.value) if entry.kind in ANSWERING else entry.words
             yield f"  {start}{_ARROWS[entry.kind]}{end}: {_label(said)}"
-        elif entry.kind is LineKind.NOTE and entry.frame.note and not entry.frame.raw:
+        elif entry.kind is LineKind.NOTE and _is_told(entry.frame):
             yield f"  Note over C,S: {_label(note(entry))}"
+
+
+def _is_told(frame: Frame) -> bool:
+    """Return True for a note that says something itself, rather than its data."""
+    return bool(frame.note) and (not frame.raw or frame.note.startswith(PLACE))
 
 
 def _ends(entry: RecordedEntry) -> tuple[str, str]:

@@ -263,7 +263,7 @@ class RecordedEntry:
         if said is not None:
             return ": ".join(filter(None, (row_title(said), said.gist)))
         if self.message is None:
-            return one_line(part_in_words(self.frame) or self.frame.note or self.frame.text, GIST)
+            return one_line(part_in_words(self.frame) or self.frame.remark or self.frame.text, GIST)
         return summary_of(self.message).gist
 
     def card(self) -> Card:

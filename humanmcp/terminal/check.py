@@ -25,10 +25,10 @@ from humanmcp.answering.alone import (
     TypedCase,
     count_problems,
     is_request,
-    is_two_sided,
     judge_alone,
     judge_captured,
     open_exchange_of,
+    remarks_on,
     told,
 )
 from humanmcp.answering.schema import (
@@ -56,7 +56,7 @@ from humanmcp.protocol.json.jsonrpc import compact, encoded
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair.reading import decode_file
 from humanmcp.protocol.tables import methods, versions
-from humanmcp.protocol.validation.captures import Origin, decode_lines, read_capture
+from humanmcp.protocol.validation.captures import decode_lines, read_capture
 from humanmcp.protocol.validation.crash_guard import failed
 from humanmcp.protocol.validation.whole_conversation import (
     Judged,
@@ -176,7 +176,7 @@ def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa
         raise stopped(SECTION, "line no object", got=jsonrpc.json_type(record))
     for name in record.keys() - _LINE_MEMBERS:
         known = ", ".join(_LINE_MEMBERS)
-        raise stopped(SECTION, "line unknown", got=one_line(name, _WORDS), known=known)
+        raise stopped(SECTION, "line unknown", got=one_line(name, _WIDTH), known=known)
     for name in ("text", "method", "protocol_version", "form"):
         if not isinstance(record.get(name, ""), str):
             raise stopped(SECTION, "line member", got=name)
@@ -478,8 +478,6 @@ def hint(codes: Iterable[str]) -> str:
 
 _BAD: Final = frozenset({Severity.ERROR, Severity.WARNING})
 _WIDTH: Final = 80
-_WORDS: Final = 240
-"""Hosts write time and name before the cause."""
 
 
 def _print_captured(
@@ -490,37 +488,19 @@ def _print_captured(
     Raises:
         StopError: nothing in the file is a message.
     """
-    has_requests = is_two_sided(captured)
     found = tuple(judge_captured(captured, arguments.protocol_version or "", goes_on=goes_on))
-    words = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
     if not found:
-        raise no_messages(words, name)
-    unread = [one for one in words if not one.level]
-    count = sum(1 + one.more for one in unread)
+        notes = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
+        raise no_messages(notes, name)
+    remarks = tuple(remarks_on(captured))
     if arguments.format == "text":
-        _print_words(words)
-        if unread:
-            first = one_line(unread[0].text, _WORDS)
-            said = say(SECTION, "unread", count=count, line=unread[0].number, words=first)
-            to_stdout(Painted(said, "dim"))
-        if cut := [one.number for one in captured if one.is_cut]:
-            to_stdout(Painted(say(SECTION, "cut", count=len(cut), line=cut[0]), "dim"))
-        if any(one.origin is Origin.BARE for one in captured):
-            to_stdout(Painted(say(SECTION, "bare"), "dim"))
-        if not has_requests:
-            to_stdout(Painted(say(SECTION, "no requests"), "dim"))
+        for one in remarks:
+            to_stdout(Painted(one.sentence, "dim"))
     status, shape = _print_judged(found, arguments, name)
-    if shape is None or not unread:
+    unread = next((one.values for one in remarks if one.code == "unread"), None)
+    if shape is None or unread is None:
         return status, shape
-    return status, {**shape, "unread": count, "unread_line": unread[0].number}
-
-
-def _print_words(words: Sequence[CapturedLine]) -> None:
-    """Print what the program that wrote the file says."""
-    for one in words:
-        if one.level == "error":
-            said = one_line(one.text, _WORDS)
-            to_stdout(Painted(say(SECTION, "host says", line=one.number, words=said), "dim"))
+    return status, {**shape, "unread": unread["count"], "unread_line": unread["line"]}
 
 
 def _print_judged(

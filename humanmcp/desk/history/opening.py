@@ -36,6 +36,8 @@ AT_ONCE: Final = 1000
 """The number of lines that are written at once."""
 MOST_SHOWN: Final = 200
 """The maximum number of messages with problems that the page shows."""
+MOST_REMARKS: Final = 20
+"""The maximum number of sentences about the file: most quote the program that wrote it."""
 
 
 class OpenedShape(TypedDict):
@@ -154,6 +156,7 @@ def check(request: Request, name: str) -> HTMLResponse:
         wrong=[wrong_line(one) for one in checked.wrong[:MOST_SHOWN]],
         more=max(0, len(checked.wrong) - MOST_SHOWN),
         most=MOST_CHECKED if checked.is_cut else 0,
+        remarks=[one.sentence for one in checked.remarks[:MOST_REMARKS]],
     )
 
 

@@ -13,9 +13,10 @@ from collections import OrderedDict
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.answering.alone import is_error, judge_foreign, told
+from humanmcp.answering.alone import Remark, is_error, judge_foreign, remarks_on, told
 from humanmcp.common.apart import while_wanted
 from humanmcp.inbox.contract import Role
+from humanmcp.protocol.validation.captures import captured_line
 from humanmcp.protocol.validation.whole_conversation import RecordingJudge
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Checked(NamedTuple):
     """It has more lines than are checked."""
     is_whole: bool = True
     """False while lines are left that were not checked yet."""
+    remarks: Sequence[Remark] = ()
+    """What is said of a recording from elsewhere beside its problems."""
 
     @property
     def by_line(self) -> Mapping[int, Sequence[Judged]]:
@@ -62,6 +65,7 @@ class _CheckedSession:
         self._last = self._taken = 0
         self._rest: Iterator[Judged] | None = None
         """What is left to check of a recording from elsewhere, which gets no more lines."""
+        self._remarks: Sequence[Remark] = ()
         self._is_cut = False
 
     def go_on(self, inbox: DeskInbox, view: SessionView, until: float) -> Checked:
@@ -74,7 +78,7 @@ class _CheckedSession:
             is_over = is_whole and not (self._is_cut or view.facts.is_open)
             left = self._judge.end() if is_over else ()
         wrong = tuple(told((*self._found, *left)))
-        self.latest = Checked(wrong, len(self._lines), self._is_cut, is_whole)
+        self.latest = Checked(wrong, len(self._lines), self._is_cut, is_whole, self._remarks)
         return self.latest
 
     def _own(self, inbox: DeskInbox, view: SessionView, until: float) -> bool:
@@ -93,7 +97,10 @@ class _CheckedSession:
         if self._rest is None:
             frames = list(islice(inbox.frames(view.facts.name), MOST_CHECKED + 1))
             self._is_cut = len(frames) > MOST_CHECKED
-            self._rest = judge_foreign(frames[:MOST_CHECKED], goes_on=self._is_cut)
+            frames = frames[:MOST_CHECKED]
+            if any(one.note for one in frames):  # else it is one message, or none of it is left out
+                self._remarks = tuple(remarks_on([captured_line(one) for one in frames]))
+            self._rest = judge_foreign(frames, goes_on=self._is_cut)
         for one in while_wanted(self._rest):
             self._keep((one,))
             if time.monotonic() > until:

@@ -252,7 +252,7 @@ def _step_words(frame: Frame, found: DecodedLine | None) -> tuple[str, str, Summ
         return kind, "", decided
     if isinstance(found, Message):
         return kind, one_line(found.method, 60), summary_of(found)
-    words = frame.text[: GIST * 2] if found else part_in_words(frame) or frame.note or frame.text
+    words = frame.text[: GIST * 2] if found else part_in_words(frame) or frame.remark or frame.text
     return kind, "", Summary("", one_line(words, GIST))
 
 

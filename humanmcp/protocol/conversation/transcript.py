@@ -56,7 +56,8 @@ ON_PURPOSE: Final = "on purpose: "
 """The beginning of the note of a NOTE frame with an order to the server: `http wrong-type`."""
 
 PLACE: Final = "in the file: "
-"""The beginning of the note of a message that a file brought: then its line and column, `7:12`."""
+"""The beginning of the note of a line that a file brought: then its line and column, `7:12`, and
+what it is where it is no whole message (`captures.captured_line` reads it)."""
 
 HTTP: Final = "http"
 """Note of a NOTE frame with a part of an HTTP exchange as JSON: the head of a request or of a
@@ -128,6 +129,11 @@ class Frame(NamedTuple):
     def text(self) -> str:
         """The line as readable text, with U+FFFD for bytes that are not UTF-8."""
         return self.raw.decode("utf-8", "replace")
+
+    @property
+    def remark(self) -> str:
+        """What a NOTE frame says: its note, or the line of a file, which is no message."""
+        return self.text if self.note.startswith(PLACE) else self.note
 
 
 def recorded_command(frames: Iterable[Frame]) -> tuple[str, ...]:

@@ -222,7 +222,7 @@ def read_recording(
 ) -> Iterator[Frame]:
     """Read a transcript or any other capture as frames; `time` converts a time as written.
 
-    With `placed`, the note of each message of another capture says where it is in the file.
+    With `placed`, the note of each line of another capture says where it is in the file.
 
     Lines of a transcript that a crash has cut are skipped. It is read line by line, however long.
     """
@@ -240,16 +240,54 @@ def _frames(
 ) -> Iterator[Frame]:
     """Return captured lines as frames."""
     for seq, (line, direction) in enumerate(with_senders(lines), 1):
+        place = _place_of(line) if placed else ""
         if direction is Direction.NOTE or line.is_cut:
-            yield Frame(seq, "", Direction.NOTE, b"", note=line.text)
+            raw, note = (line.raw, place) if placed else (b"", line.text)
+            yield Frame(seq, "", Direction.NOTE, raw, note=note)
             continue
         at = ""
         with suppress(ValueError):  # in a notation that nobody knows
             at = time(line.at) if line.at else ""
         is_member = line.origin is Origin.MEMBER
         raw = jsonrpc.encoded(jsonrpc.compact(line.text)) if is_member else line.raw
-        place = f"{PLACE}{line.number}:{line.column}" if placed else ""
         yield Frame(seq, at, direction, raw, note=place)
+
+
+_CUT: Final = "cut"
+_BARE: Final = "bare"
+_PLACED: Final = re.compile(rf"{PLACE}(\d{{1,9}}):(\d{{1,9}}) ?([a-z]*) ?(\d{{0,9}})", re.ASCII)
+
+
+def _place_of(line: CapturedLine) -> str:
+    """Write where a line was in its file, and what it is; `captured_line` reads it."""
+    what = _CUT if line.is_cut else _BARE if line.origin is Origin.BARE else line.level
+    more = f" {line.more}" if line.more else ""
+    return f"{PLACE}{line.number}:{line.column} {what}{more}".rstrip()
+
+
+def captured_line(frame: Frame) -> CapturedLine:
+    """Return the line of a file that was kept as a frame, with its place there.
+
+    Without a place, a note that is a message is one that its program cut; any other is no line that
+    could not be read.
+    """
+    is_note, text = frame.direction is Direction.NOTE, frame.raw.decode("utf-8", "surrogateescape")
+    found = _PLACED.fullmatch(frame.note)
+    if found is None:
+        if is_note and isinstance(jsonrpc.read(jsonrpc.encoded(frame.note)), Message):
+            return CapturedLine(frame.seq, None, frame.note, is_cut=True)
+        return CapturedLine(frame.seq, frame.direction, text, level="log" if is_note else "")
+    line, column, what, more = found.groups()
+    return CapturedLine(
+        int(line),
+        None if what == _CUT else frame.direction,
+        text,
+        level=what if is_note and what != _CUT else "",
+        is_cut=what == _CUT,
+        column=int(column),
+        origin=Origin.BARE if what == _BARE else Origin.LINE,
+        more=int(more or 0),
+    )
 
 
 def with_senders(lines: Iterable[CapturedLine]) -> Iterator[tuple[CapturedLine, Direction]]:

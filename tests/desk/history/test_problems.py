@@ -11,12 +11,15 @@ from typing import Any, Final
 
 import pytest
 
+from humanmcp.answering.alone import remarks_on
 from humanmcp.answering.summary import asker_of, badge_of
 from humanmcp.desk.board import SessionView
 from humanmcp.desk.history import problems
 from humanmcp.inbox.contract import Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales import LANGUAGES, speaking
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.validation.captures import decode_lines, read_capture
 from tests.browser.seats import INITIALIZE, call, request
 from tests.desk.history.test_opening import drop, opened
 from tests.support.desk_process import Desking
@@ -109,12 +112,13 @@ def told(page: str) -> list[int]:
 def test_everything_tells_the_same_problems_of_a_file(
     shown: Desking, shell: Shell, tmp_path: Path, name: str
 ) -> None:
-    """Terminal, Check, the rows of the history, and the exported page."""
+    """Terminal, Check, the rows of the history, and the exported page; what was not checked."""
     file = CASES / name
     if name in FILES:
         file = tmp_path / "a.jsonl"
         file.write_text(FILES[name], encoding="utf-8")
-    answer = drop(shown, file.read_bytes())
+    content = file.read_bytes()
+    answer = drop(shown, content)
     if answer.status == 422:  # a log, in which nothing is to be checked
         assert "problems" not in shell("check", "--json", str(file)).out
         return
@@ -131,6 +135,23 @@ def test_everything_tells_the_same_problems_of_a_file(
     if said:
         assert f"{said}." in check
         assert all(f"<dd>{said}</dd>" in one for one in (page, live))
+    captured = read_capture(decode_lines(content))
+    for language in LANGUAGES:
+        check = shown.page(f"/check/{session}?lang={language}")
+        remarks = [html.unescape(one) for one in re.findall('<p class="aside">(.*)</p>', check)]
+        printed = shell("check", str(file), "--lang", language).out.splitlines()
+        with speaking(language):
+            wanted = [one.sentence for one in remarks_on(captured)] if captured else []
+        assert wanted == [one for one in remarks if one in printed], "what was not checked"
+        assert set(wanted) <= {*printed}
+
+
+def test_the_page_counts_the_lines_of_a_file_that_are_not_kept(shown: Desking) -> None:
+    """Their first one is named."""
+    content = calls(RIGHT) + '\n{"jsonrpc":"2.0","id":2,"met' * 1_200
+    line = content.count("\n", 0, content.index('2,"met')) + 1_001
+    said = f"200 lines are no messages. The first is line {line}: "
+    assert said in html.unescape(shown.page(opened(shown, content)["address"]))
 
 
 def test_a_wrong_message_is_found_and_its_detail_says_what_is_right(shown: Desking) -> None:
