@@ -117,10 +117,11 @@ def check_text(content: str | bytes, *, language: str = "en") -> tuple[Problem, 
 
     Bytes may hold lines that are not UTF-8; in a text they are surrogates.
     """
+    text = _decoded(content)
     with speaking(language):
         return tuple(
             _problem(each, one.line, _SENDERS.get(one.direction, ""), one.method)
-            for one in judge_text(_decoded(content))
+            for one in judge_text(text, read_capture(text))
             for each in one.diagnostics
         )
 

@@ -25,7 +25,7 @@ from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.captures import Origin, captured_line, read_capture, speaker
+from humanmcp.protocol.validation.captures import Origin, captured_line, speaker
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
     Judged,
@@ -165,9 +165,12 @@ def judge_alone(raw: bytes, version: str) -> Iterator[Judged]:
         yield judged._replace(diagnostics=(*known, *hint))
 
 
-def judge_text(text: str) -> list[Judged]:
-    """Judge a pasted text: a recording, one request, or an answer by its own shape."""
-    if captured := read_capture(text):
+def judge_text(text: str, captured: Sequence[CapturedLine]) -> list[Judged]:
+    """Judge a pasted text: a recording, one request, or an answer by its own shape.
+
+    `captured` is what it is as a recording (`read_capture`), () for no recording.
+    """
+    if captured:
         return told(judge_captured(captured))
     if is_request(text):
         return [one for one in judge_alone(jsonrpc.encoded(text), "") if one.diagnostics]
@@ -223,7 +226,7 @@ def remarks_on(captured: Sequence[CapturedLine]) -> Iterator[Remark]:
         yield Remark("cut", {"count": len(cut), "line": cut[0].number})
     if any(one.origin is Origin.BARE for one in captured):
         yield Remark("bare")
-    if not is_two_sided(captured):
+    if captured and not is_two_sided(captured):
         yield Remark("no requests")
     yield from (Remark("host says", _quoted(one)) for one in words if one.level == "error")
 

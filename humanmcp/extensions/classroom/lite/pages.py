@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
-from humanmcp.answering.alone import count_problems, judge_text
+from humanmcp.answering.alone import count_problems, judge_text, remarks_on
 from humanmcp.common import published
 from humanmcp.common.settings import make_private
 from humanmcp.desk import rights
 from humanmcp.desk.context import desk_of, page, page_router
-from humanmcp.desk.history.opening import MOST_SHOWN, wrong_line
+from humanmcp.desk.history.opening import MOST_REMARKS, MOST_SHOWN, wrong_line
 from humanmcp.desk.routing import FormValues, number_of
 from humanmcp.extensions.classroom.demo.lesson import OWN, find_lesson, lesson_names, read_lesson
 from humanmcp.extensions.classroom.room.records import RoomRole
@@ -21,6 +21,7 @@ from humanmcp.extensions.classroom.room.seat import RoomSeat
 from humanmcp.inbox.atomic import write_private
 from humanmcp.locales import spoken_language
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.validation.captures import read_capture
 
 PASTED: Final = "pasted"
 MINUTES: Final = 2
@@ -127,8 +128,9 @@ def check(request: Request) -> Response:
     file, text, refused = desk_of(request).home / PASTED, "", ""
     if file.exists():
         text = file.read_text(encoding="utf-8")
+    captured = read_capture(text)
     try:
-        wrong = judge_text(text) if text.strip() else []
+        wrong = judge_text(text, captured) if text.strip() else []
     except StopError as error:
         wrong, refused = [], error.sentence()
     return page(
@@ -136,6 +138,7 @@ def check(request: Request) -> Response:
         "classroom/lite_check.html",
         text=text,
         refused=refused,
+        remarks=[one.sentence for one in remarks_on(captured)][:MOST_REMARKS],
         counted=count_problems([each for one in wrong for each in one.diagnostics]),
         wrong=[wrong_line(one) for one in wrong[:MOST_SHOWN]],
         more=max(0, len(wrong) - MOST_SHOWN),

@@ -164,6 +164,8 @@ def test_a_message_is_checked_as_on_the_command_line(desk: LiteDesk) -> None:
     assert re.search(rf'href="/humanmcp/try{desk.path}/mistake/\w+"', page)
     assert ask(desk, "/check", text=RIGHT).status == 303
     assert "No problems." in ask(desk, "/check").text
+    assert ask(desk, "/check", text=f"{RIGHT}\n{RIGHT}").status == 303
+    assert '<p class="aside">The file has no requests, so' in ask(desk, "/check").text
 
 
 @pytest.mark.parametrize("path", ["/settings", "/devices", "/connect"])
