@@ -260,9 +260,15 @@ def _words_in(said: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 def _client(params: dict[str, Any]) -> tuple[str, str]:
-    client = object_at(params.get("clientInfo", follow(params, "_meta", versions.META_CLIENT)))
-    words = f"{_text(client.get('name'))} {_text(client.get('version'))}".strip()
-    return "", one_line(words, GIST)
+    client = params.get("clientInfo", follow(params, "_meta", versions.META_CLIENT))
+    return "", _program(client)
+
+
+def _program(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return the name and the version by which a client or server introduces itself."""
+    program = object_at(value)
+    words = f"{_text(program.get('name'))} {_text(program.get('version'))}".strip()
+    return one_line(words, GIST)
 
 
 def gist(value: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -306,6 +312,8 @@ def outcome(body: dict[str, Any]) -> str:
     result = body.get("result")
     if isinstance(result, dict) and (texts := list(_texts(result.get("content")))):
         return one_line(" ".join(texts), GIST)
+    if isinstance(result, dict) and (server := _program(result.get("serverInfo"))):
+        return ", ".join(filter(None, (server, _text(result.get("protocolVersion")))))
     return gist(result)
 
 

@@ -1,6 +1,7 @@
 """A message in a few words, the same in every list."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -98,6 +99,29 @@ def test_a_row_says_the_same_in_page_terminal_and_exports(
     frame = Frame(1, item.arrived, Direction.IN, text.encode(), 1)
     (entry,) = build_conversation(Recording("s", (frame,))).entries
     assert entry.gist == wanted.gist
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"protocolVersion": "2025-11-25", "capabilities": {}}, "weather 2.1, 2025-11-25"),
+        ({"supportedVersions": ["2026-07-28"], "capabilities": {}}, "weather 2.1"),
+    ],
+)
+def test_a_server_that_introduces_itself_is_named_first_as_its_client_is(
+    members: dict[str, Any], said: str
+) -> None:
+    """A row of a list is narrow: the capabilities are on the page of the line."""
+    given = {**members, "serverInfo": {"name": "weather", "version": "2.1"}}
+    message = read(json.dumps({"jsonrpc": "2.0", "id": 1, "result": given}).encode())
+    assert isinstance(message, Message)
+    assert summary_of(message).gist == said
+    for odd in ("weather", {}, None, {"name": 3}):
+        message = read(
+            json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"serverInfo": odd}}).encode()
+        )
+        assert isinstance(message, Message)
+        assert summary_of(message).gist.startswith("serverInfo: ")
 
 
 def recorded(direction: Direction, action: str, text: str = "", number: int = 1) -> Frame:

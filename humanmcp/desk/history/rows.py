@@ -469,7 +469,6 @@ PITCH: Final = 34
 ASIDE: Final = 110
 """The width for the model beside the two parties of a session."""
 _SHOWN: Final = 24
-_LONGEST: Final = 30
 
 
 def draw(
@@ -517,13 +516,12 @@ def _arrow(step: Step, left: int, right: int, *, is_held: bool) -> dict[str, Any
         words = " · ".join(filter(None, (step.title, step.gist)))
     if step.times > 1:
         words = step.word.rpartition("/")[2]
-    label = words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
     called = step.word == "tools/call" and step.inwards
     read = step.method == "tools/call" and not step.inwards
     return {
         "tail": tail,
         "head": (tail + head) // 2 if is_held else head,
-        "label": label,
+        "label": words,
         "kind": step.kind,
         "step": step,
         "asks": called - read,

@@ -509,10 +509,11 @@ def test_a_name_is_hidden_in_what_learners_wrote_and_nowhere_else(room: Rooming,
     page = words_of(guest.get("/wall").text)
     assert [one for one in OURS[show] if one not in page] == [], page
     assert (code in page) is (show in {"code", "steps"})
+    assert "ANNABEL" not in page
     if show == "answer":
         assert '"name": "of …, …"' in page
     teacher.submit("/room", act="names", on="yes")
-    assert ("ANNABEL, A & B" in words_of(guest.get("/wall").text)) is (show == "answer")
+    assert ("ANNABEL, A & B" in words_of(guest.get("/wall").text)) is (show in {"seat", "answer"})
 
 
 LESSON = Path("samples/lessons/01-first-answer.toml")
