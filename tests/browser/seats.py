@@ -110,6 +110,16 @@ def until_keys_act(page: Page | Frame) -> None:
     page.wait_for_function("() => performance.now() - Number(document.body.dataset.opened) > 500")
 
 
+def listed(window: Window, path: str = "/history") -> Page:
+    """Open the history, and wait for its script: before, a press on a row opens a whole page."""
+    page = window.goto(path)
+    page.evaluate(
+        """() => import(document.querySelector("script[src$='/desk.js']").src
+          .replace("desk.js", "history.js")).then(() => true)"""
+    )
+    return page
+
+
 def boxes_of(*places: Locator) -> list[FloatRect]:
     """Return where each place is drawn, as soon as all of them are and none of them moves.
 

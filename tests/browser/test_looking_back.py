@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import PHONE, Windows, begin, call, request, until_keys_act
+from tests.browser.seats import PHONE, Windows, begin, call, listed, request, until_keys_act
 from tests.extensions.tap.tap_process import Tapped, server
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
@@ -41,7 +41,7 @@ def test_progress_drowns_neither_projector_nor_list(
     )
     expect(wall.locator("h1")).to_contain_text("dice")
     expect(page.locator("#recent .step")).to_have_count(4)
-    past = window().goto("/history")
+    past = listed(window())
     expect(past.locator(ROWS).first).to_contain_text("progress \N{MULTIPLICATION SIGN}9, 0:0")
 
 
@@ -51,7 +51,7 @@ def test_the_history_is_live_newest_first_and_has_dates(
     """What two hosts say in turn is read in turn, without a reload, under its day."""
     begin(host, desk)
     with Serving(home, "--by-hand") as other:
-        page = window().goto("/history")
+        page = listed(window())
         expect(page.locator(ROWS)).to_have_count(2)  # the handshake, and its notice
         for at, one in enumerate((host, other, host)):
             one.send(request("tools/list", None, str(20 + at)))
@@ -65,7 +65,7 @@ def test_the_history_is_live_newest_first_and_has_dates(
 
 def test_a_search_that_found_nothing_yet_says_so(window: Windows) -> None:
     """The rule: "No matches" is said where there is nothing."""
-    page = window().goto("/history?q=nowhere")
+    page = listed(window(), "/history?q=nowhere")
     expect(page.locator("#lines")).to_contain_text("No matches.")
     expect(page.get_by_role("link", name="Search further back")).to_have_count(0)
 
@@ -119,7 +119,7 @@ def test_a_message_opens_beside_the_list_and_stays_while_lines_arrive(
     """It is shown line by line; what arrives is counted; Back and Esc lead to the list."""
     begin(host, desk)
     answer_calls(host, desk, "5", "6")
-    page = window().goto("/history")
+    page = listed(window())
     row = page.locator(f"{ROWS}.answered").first
     row.locator("th a").click()
     answer = page.locator("#beside .json").nth(1)
@@ -170,7 +170,7 @@ def test_the_list_is_filtered_while_somebody_types_and_sorted_with_a_press(
     """Without Enter, and without a new page; chips fill the search; the address keeps it."""
     begin(host, desk)
     answer_calls(host, desk, "5", "6")
-    page = window().goto("/history")
+    page = listed(window())
     expect(page.locator(ROWS)).to_have_count(4)
     page.locator("#search").press_sequentially('"answer 5"')
     expect(page.locator(ROWS)).to_have_count(1)
@@ -195,7 +195,7 @@ def test_one_press_copies_a_message_in_each_form(
     begin(host, desk)
     answer_calls(host, desk, "5")
     opened = window(permissions=["clipboard-read", "clipboard-write"])
-    page = opened.goto("/history?q=method:tools/call")
+    page = listed(opened, "/history?q=method:tools/call")
     page.locator(f"{ROWS} th a").click()
     copied: dict[str, str] = {}
     for half in range(2):
@@ -222,7 +222,7 @@ def test_keys_lead_along_the_list_and_open_messages(
     """J and K move, Enter opens, and from then on moving shows the next message."""
     begin(host, desk)
     answer_calls(host, desk, "5", "6")
-    page = window().goto("/history")
+    page = listed(window())
     until_keys_act(page)
     for key in ("j", "j", "k"):
         page.keyboard.press(key)
@@ -243,7 +243,7 @@ def test_a_phone_shows_the_list_then_the_message(
     """One at a time; Back leads to the same place in the list."""
     begin(host, desk)
     answer_calls(host, desk, *map(str, range(5, 15)))
-    page = window(**PHONE).goto("/history")
+    page = listed(window(**PHONE))
     row = page.locator(f"{ROWS}.answered").last
     row.scroll_into_view_if_needed()
     place = page.evaluate("() => scrollY")
@@ -263,7 +263,7 @@ def test_a_time_line_shows_each_exchange_and_leads_to_its_message(
     begin(host, desk)
     answer_calls(host, desk, "5", "6")
     name = until(host.find_session, "a session").name
-    page = window().goto(f"/history?q=session:{name}")
+    page = listed(window(), f"/history?q=session:{name}")
     page.get_by_role("link", name="Time line").click()
     labels = page.locator(".bars-over-time li")
     said = ["initialize test-host 1.0", *['get_forecast city: "Nagoya"'] * 2]
@@ -286,7 +286,7 @@ def test_a_message_is_marked_with_a_key_and_noted_without_leaving_the_list(
     """The row shows it at once, and the message stays open."""
     begin(host, desk)
     answer_calls(host, desk, "5")
-    page = window().goto("/history")
+    page = listed(window())
     until_keys_act(page)
     row = page.locator(f"{ROWS}.answered").first
     row.locator("th a").click()
@@ -312,7 +312,7 @@ def test_keys_compare_a_message_and_send_it_again(
     told = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
     desk.post(f"/api/sessions/{name}/say", {"text": told})
     host.hear()
-    page = window().goto("/history?q=tool:get_forecast")
+    page = listed(window(), "/history?q=tool:get_forecast")
     until_keys_act(page)
     page.locator(f"{ROWS} th a").first.click()
     expect(page.locator("#beside .half")).to_have_count(2)

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.browser.seats import PHONE, Window, begin, call
+from tests.browser.seats import INITIALIZE, PHONE, Window, begin, call
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
@@ -39,3 +39,22 @@ def test_a_row_of_the_history_shows_the_question_and_the_whole_answer(
     opened.goto("/settings")
     narrow = "cells => cells.filter(one => one.clientWidth < 100 && one.textContent.trim()).length"
     assert page.locator(".clients td").evaluate_all(narrow) == 0
+
+
+def test_no_name_of_an_argument_is_cut(
+    home: Path, desk: Desking, host: Serving, window: Callable[..., Window]
+) -> None:
+    """Those of MCP stand in one line; one without an end goes on in the next."""
+    host.say(INITIALIZE)
+    until(lambda: desk.get("/api/exchanges")["waiting"], "it waits")
+    shown = window(**PHONE)
+    shown.page.locator("#rows .row a").click()
+    names = shown.page.locator(".asked th")
+    expect(names.first).to_have_text("protocolVersion")
+    cut = "all => all.filter((one) => one.scrollWidth > one.clientWidth).length"
+    assert names.evaluate_all(cut) == 0
+    rows = "one => { const all = document.createRange(); all.selectNodeContents(one);"
+    assert names.first.evaluate(f"{rows} return all.getClientRects().length; }}") == 1
+    names.first.evaluate("one => { one.textContent = 'a_name_without_an_end'.repeat(4); }")
+    assert names.evaluate_all(cut) == 0
+    assert shown.page.evaluate("document.documentElement.scrollWidth") <= 390

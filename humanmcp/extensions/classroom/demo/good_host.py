@@ -232,9 +232,9 @@ class GoodHost:
                 "initialize",
                 {"result": {"serverInfo": dict(server), "capabilities": dict(capabilities)}},
             ):
-                code = "understood-initialize"
+                code = f"understood-initialize{'' if capabilities else '-none'}"
                 said = {name: str(server.get(name)) for name in ("name", "version")}
-                said["capabilities"] = ", ".join(capabilities) or "-"
+                said["capabilities"] = ", ".join(capabilities)
             case "tools/call", {"result": {"content": list(content), **others}}:
                 is_error = others.get("isError") is True
                 code = "understood-tool-error" if is_error else "understood-call"

@@ -213,6 +213,21 @@ def test_a_failed_tool_is_told_from_a_refused_call() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_a_server_is_told_what_it_declares_also_if_that_is_nothing(language: str) -> None:
+    """A sentence, and no sign in the place of a word."""
+    declared: list[dict[str, Any]] = [{}, {"tools": {}, "logging": {}}]
+    for capabilities in declared:
+        host, _ = asking(method="initialize")
+        info = {"name": "weather", "version": "1.0"}
+        result = {"protocolVersion": "2024-11-05", "capabilities": capabilities, "serverInfo": info}
+        reaction = take(host, answer(result=result))
+        words = say("demo", reaction.code, language, **reaction.fillings)
+        assert "weather 1.0" in words
+        assert ("tools, logging" in words) is bool(capabilities)
+        assert "-" not in words
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_every_reaction_has_its_sentence(language: str) -> None:
     """Also those that name a problem of the check."""
     for fault in WANTED:
