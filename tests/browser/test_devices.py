@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
-from tests.browser.seats import OPTIONS, PHONE, begin, call, close
+from tests.browser.seats import OPTIONS, PHONE, Windows, begin, call, close
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import PATIENCE, until
@@ -38,6 +38,23 @@ def phone(browser: Browser, desk: Desking) -> Iterator[Page]:
     page.goto(desk.facts.address.rstrip("/") + found[0])
     page.wait_for_url(lambda url: "/login" not in url)
     yield page
+    close(context)
+
+
+def test_the_page_with_the_link_says_that_it_was_followed(
+    window: Windows, browser: Browser
+) -> None:
+    """The device is in its list at once; before, nobody knows whether the phone is there."""
+    page = window().goto("/devices")
+    page.get_by_label("Name of the device").fill("My phone")
+    page.get_by_role("button", name="Make a link").click()
+    link = page.locator("code.break").inner_text()
+    expect(page.locator("#known")).to_contain_text("No devices.")
+    context = browser.new_context(**{**OPTIONS, **PHONE})
+    own = page.url.partition("/~")[0]
+    context.new_page().goto(own + link[link.index("/login") :])
+    expect(page.locator("#known li strong")).to_have_text("My phone")
+    expect(page.locator("code.break")).to_be_visible()
     close(context)
 
 

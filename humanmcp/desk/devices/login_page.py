@@ -71,7 +71,7 @@ async def enter(request: Request, response: Response, body: LoginBody) -> Logged
     if login is None:
         why = "used" if door.was_used(body.key) else "old" if body.key else "wrong"
         raise HTTPException(401, say("desk", f"login.{why}"))
-    set_cookie(request, response, login)
+    _let_in(request, response, login)
     return {"path": parts_of(login)[0]}
 
 
@@ -83,23 +83,26 @@ def _device_that_asks(request: Request) -> str:
     return "" if is_near(request.headers["host"]) else say("desk", "device.first")
 
 
-def set_cookie(request: Request, response: Response, login: str) -> None:
-    """Set the cookie of a login session, for its login path only.
+def _let_in(request: Request, response: Response, login: str) -> None:
+    """Set the cookie of a login session, for its login path only. A device is told to every page.
 
     The desk itself speaks plain HTTP. Behind an HTTPS proxy, the cookie is `Secure`.
     """
     desk = desk_of(request)
     login_path, cookie = parts_of(login)
     known = desk.door.known(login)
+    is_device = known is not None and known.device != ""
     response.set_cookie(
         desk.address.cookie,
         cookie,
-        max_age=YEAR if known is not None and known.device else int(LONGEST),
+        max_age=YEAR if is_device else int(LONGEST),
         path=login_path,
         secure=f"https://{request.headers['host'].lower()}" in desk.address.origins,
         httponly=True,
         samesite="strict",
     )
+    if is_device:
+        desk.board.poke()
 
 
 @dataclass
@@ -147,7 +150,7 @@ async def log_in(request: Request, values: FormValues) -> Response:
     if login is None:
         return page(request, "devices/login.html", 401, count=0, sessions=(), failed=True)
     response = RedirectResponse(f"{parts_of(login)[0]}/", 303)
-    set_cookie(request, response, login)
+    _let_in(request, response, login)
     return response
 
 
