@@ -51,7 +51,7 @@ UNUSED: Final = (
 """What nothing here imports of the standard library."""
 LEFT_OUT: Final = (
     *("*.pyi", "py.typed", "*.md", "mypy.py", "__pycache__", "en", "ja", "compiled"),
-    *("host", "tap", "agents", "plugin.py", "doctor.py", "trial.py"),
+    *("host", "tap", "agents", "plugin.py", "doctor.py", "trial.py", "folder_check.py"),
     *("v1", "idna", "_trio.py", "testclient.py", "ext.py", "experimental", "data", "*-gnu.so"),
 )
 """What is not read there: types, the other forms of sentences, packages that need a computer."""
