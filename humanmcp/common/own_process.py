@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeAlias
 
 from humanmcp.locales.stop import stopped
@@ -26,12 +27,26 @@ from humanmcp.locales.stop import stopped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from io import TextIOWrapper
-    from pathlib import Path
     from types import FrameType
     from typing import Self
 
     _Handler: TypeAlias = Callable[[int, FrameType | None], object]
     _Reaction: TypeAlias = _Handler | int | None
+
+
+_STARTED: Final = 19
+"""Which member of /proc/self/stat, after the name of the program, is the start: in clock ticks."""
+
+
+def age() -> float:
+    """Return the seconds since this process was started, also those in which it did not run.
+
+    Where the system does not tell, those in which it ran.
+    """
+    with suppress(OSError, AttributeError):
+        started = int(Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[_STARTED])
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK")
+    return time.process_time()
 
 
 # -- descriptors and open files ------------------------------------------------------------------

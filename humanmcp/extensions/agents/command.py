@@ -11,7 +11,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.own_process import claim, log_to
+from humanmcp.common.own_process import age, claim, log_to
 from humanmcp.common.settings import add_flags, home_folder, make_home
 from humanmcp.extensions.agents.printer import SECTION, Printer
 from humanmcp.inbox import open_inbox
@@ -66,7 +66,7 @@ def cannot_start(arguments: argparse.Namespace, error: StopError) -> int:
 
 def _printer(arguments: argparse.Namespace, sink: int) -> Printer:
     """Return what knows the agent by the command line alone, as long as nothing was read."""
-    deadline = time.monotonic() - time.process_time() + arguments.limit
+    deadline = time.monotonic() - age() + arguments.limit
     unread = read_prompt("", arguments.host, arguments.event)
     return Printer(unread, sink, deadline, arguments.limit)
 

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 KEYBOARD: Final = "keyboard"
 """Who decided what has run although nobody decided it here."""
 ENDINGS: Final = (KEYBOARD, ENDED)
-_LOOKED_AT: Final = 20
-"""The newest decisions that a tool which has run may belong to."""
+_LOOKED_AT: Final = 200
+"""The newest decisions that a tool which has run may belong to: it may run for long."""
 _REMEMBERED: Final = 400
 """The newest lines among which a killed process may have left a decision."""
 

@@ -463,5 +463,18 @@ def _key(one: Played) -> tuple[str, str, str]:
     return one.sent["session_id"], sub, one.sent["tool_input"]["command"]
 
 
+def test_a_tool_that_runs_for_long_is_still_known_by_its_prompt() -> None:
+    """Whatever the agent has asked meanwhile."""
+    guests = Guests()
+    first = guests.ask("one", "a1", "git status", "/p")
+    guests.allow_with_a_note(first, "small")
+    for _ in range(30):
+        guests.decide(guests.ask("one", "", "rm x", "/p"), "allow")
+    guests.run_at_the_keyboard(first, "")
+    guests.what_is_told_is_so()
+    guests.what_is_told_of_a_note_is_so()
+    guests.teardown()
+
+
 TestGuests = Guests.TestCase
 TestGuests.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)

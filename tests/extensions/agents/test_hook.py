@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -652,6 +653,19 @@ def test_the_name_of_a_prompt_is_never_that_of_another_one(agent: Agent) -> None
         assert behavior(said(second)) == "allow"
     # The agent is there, also when it asks nothing.
     assert "No host is connected" not in terminal(agent, "inbox").stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process knows when it started")
+def test_the_limit_counts_while_the_process_does_not_run(agent: Agent) -> None:
+    """On a busy computer as well it ends before its agent's own limit."""
+    with agent.asks(CLAUDE, "--limit", "600") as hook:
+        hook.send_signal(signal.SIGSTOP)
+        stopped = time.monotonic()
+        until(lambda: time.monotonic() > stopped + 1.5, "a part of its limit")
+        hook.send_signal(signal.SIGCONT)
+        limit = agent.card().item.waiting.limit
+        assert limit is not None
+        assert limit <= 598.5
 
 
 @pytest.mark.parametrize(("host", "event"), [("gemini-cli", "BeforeTool"), ("codex", "PreToolUse")])
