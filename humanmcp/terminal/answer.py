@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from humanmcp.answering import forms, service
-from humanmcp.answering.approvals import must_be_seen, told_of
+from humanmcp.answering.approvals import ApprovalError, must_be_seen, told_of
 from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.answering.steps import ALLOW, DENY
 from humanmcp.common.person_files import STDIN, read_bytes, typed_or_read
@@ -194,7 +194,14 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
 
 
 def _as_decision(opened: OpenExchange, arguments: argparse.Namespace) -> None:
-    """Take what can only mean a decision about an agent's prompt as that decision."""
+    """Take what can only mean a decision about an agent's prompt as that decision.
+
+    Raises:
+        ApprovalError: a note would reach nobody.
+    """
+    is_allowed = arguments.allow or arguments.allow_like is not None
+    if arguments.note and not (is_allowed and opened.asked is not None):
+        raise ApprovalError("note alone")
     if opened.prompt is None or opened.approval is None:
         return
     if arguments.choose is not None and opened.approval.questions:

@@ -550,6 +550,26 @@ def test_a_terminal_tells_a_decision_in_the_words_of_the_list(
     assert ("small" in shell("show", name).out) is ("small" in words)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("--deny", "no"), ("--change", '{"command": "ls"}'), ("--hand-back",), ("--text", "x")],
+)
+def test_a_note_beside_anything_but_an_allow_is_refused(
+    shell: Shell, words: tuple[str, ...]
+) -> None:
+    """Nobody would get it."""
+    agent = Agent(shell.home)
+    with agent.asks(CLAUDE) as hook:
+        opened = agent.card()
+        name = f"{opened.key.session}/{opened.key.number}"
+        digest = digest_of(opened.item.line)
+        refused = shell("answer", name, *words, "--note", "small", "--digest", digest)
+        assert refused.status == 2
+        assert "--note goes with --allow" in refused.err
+        assert open_exchange_of(agent.inbox, opened.key).item.waits
+        assert hook.poll() is None
+
+
 def test_an_agent_that_reads_no_note_gets_none(agent: Agent) -> None:
     """Nothing is sent with one."""
     with agent.asks(QWEN) as hook:
