@@ -256,8 +256,11 @@ def read_prompt(text: str, agent: str = "", event: str = "") -> AgentPrompt:
     agent = agent or _agent_of(given, name)
     own = [one for one in EVENTS if one.agent == agent]
     known = next((one for one in own if one.name == name), None)
-    tool = text_at(given, "tool_name") or text_at(given, "toolName")
-    found = next((raw for key in _INPUTS if (raw := _input(parts.get(key, "")))), "")
+    inputs = {raw for key in _INPUTS if (raw := _input(parts.get(key, "")))}
+    tools = {one for key in _TOOLS if (one := text_at(given, key))}
+    tool, found = min(tools, default=""), min(inputs, default="")
+    if len(tools) > 1 or len(inputs) > 1:  # nothing tells which of them would run
+        problem = problem or "twice"
     if name == "beforeShellExecution":
         tool, found = "Shell", _only(parts, "command", "cwd")
         problem = problem or ("" if text_at(given, "command") else "shape")
@@ -379,6 +382,7 @@ def on_one_line(text: str) -> str:
 
 
 _EVENT_NAMES: Final = ("hook_event_name", "hookEventName", "hookName")
+_TOOLS: Final = ("tool_name", "toolName")
 _INPUTS: Final = ("tool_input", "toolInput", "toolArgs")
 _CURSORS: Final = "conversation_id"
 _FOLDERS: Final[Mapping[str, str]] = {

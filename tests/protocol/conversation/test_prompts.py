@@ -301,6 +301,8 @@ UNREADABLE: Final = {
     "a list": '["rm"]',
     "a number": "7",
     "NaN": '{"x": NaN}',
+    "another input in another spelling": '{"x": 1}, "toolInput": {"x": 2}',
+    "another tool in another spelling": '{"x": 1}, "toolName": "y"',
 }
 
 
