@@ -62,6 +62,19 @@ class Off(NamedTuple):
     value: str
 
 
+def _file(places: Sequence[str]) -> Path:
+    """Return the file of a host that counts here."""
+    return filled_in(places, Path.home(), os.environ, Path.cwd())
+
+
+def _value_of(path: Path) -> Any:  # noqa: ANN401 - any value of JSON or TOML
+    """Return what a file has; None if it cannot be read, which is said where it is looked at."""
+    with suppress(ConfigFileError):
+        form = Format.TOML if path.suffix == ".toml" else Format.JSONC
+        return parsed(config_text(path), form, path)
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class HostHooks:
     """The hooks of one host. `wait` are the seconds that the host waits for one.
@@ -85,16 +98,13 @@ class HostHooks:
     @property
     def path(self) -> Path:
         """The file of the hooks."""
-        return filled_in(self.places, Path.home(), os.environ, Path.cwd())
+        return _file(self.places)
 
     def is_trusted(self, content: Mapping[str, Any]) -> bool:
         """Return True if the user trusted our hook, or one that was at its place before."""
         if not self.trusted_in:
             return True
-        trusted: dict[str, Any] = {}
-        path = filled_in(self.trusted_in, Path.home(), os.environ, Path.cwd())
-        with suppress(ConfigFileError):  # reported where the file itself is looked at
-            trusted = object_at(parsed(config_text(path), Format.TOML, path), KEY, "state")
+        trusted = object_at(_value_of(_file(self.trusted_in)), KEY, "state")
         event, places = next(iter(our_hooks(content).items()))
         group = next(iter(places))
         hooks = _hooks_in(content[KEY][event][group])
@@ -109,12 +119,9 @@ class HostHooks:
     def switched_off(self) -> Off | None:
         """Return what switches the hooks off, if anything does that can be seen."""
         for row in self.off:
-            path = filled_in(row["places"], Path.home(), os.environ, Path.cwd())
-            value: Any = None
-            if row.get("system", sys.platform) == sys.platform:
-                with suppress(ConfigFileError):  # reported where the file itself is looked at
-                    form = Format.TOML if path.suffix == ".toml" else Format.JSONC
-                    value = parsed(config_text(path), form, path)
+            path = _file(row["places"])
+            is_here = row.get("system", sys.platform) == sys.platform
+            value = _value_of(path) if is_here else None
             for name in row["path"]:
                 value = value.get(name) if isinstance(value, dict) else None
             if row["value"] in (value if isinstance(value, list) else [value]):
