@@ -19,9 +19,12 @@ from humanmcp.answering import approvals, service
 from humanmcp.answering.guests import note_told
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.standing import Standing, prospects
+from humanmcp.extensions.agents.asking import PromptWaiting
+from humanmcp.extensions.agents.printer import Printer
 from humanmcp.inbox.contract import Item, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.approvals import digest_of
+from humanmcp.protocol.conversation.prompts import read_prompt
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.protocol.conversation.test_prompts import CLAUDE, COPILOT, GEMINI, QWEN, WORDS
@@ -220,10 +223,16 @@ def test_what_is_no_decision_is_kept_and_sends_nothing(agent: Agent, form: TextF
 
 def test_after_the_limit_the_agent_asks_itself_and_the_card_says_so(agent: Agent) -> None:
     """What comes later is called late."""
-    with agent.asks(QWEN, "--limit", "1") as hook:
-        opened = agent.card()
-        assert said(hook) is None
-    until(lambda: agent.inbox.item(opened.key).state is not ExchangeState.PENDING, "it is over")
+    printed, text = agent.home / "printed", json.dumps(QWEN)
+    sink = os.open(printed, os.O_WRONLY | os.O_CREAT, 0o600)
+    prompt = read_prompt(text, "qwen-code")
+    printer = Printer(prompt, sink, time.monotonic() + 600, 600)
+    waiting = PromptWaiting(agent.inbox, printer, text.encode(), text)
+    assert waiting.is_shown()
+    opened = agent.card()
+    waiting.step(time.monotonic() + 601)
+    waiting.end()
+    assert printed.read_text("utf-8") == ""
     again = open_exchange_of(agent.inbox, opened.key)
     assert again.standing is Standing.LATE
     assert send(again, allow(opened)).outcome not in (
@@ -248,13 +257,13 @@ def test_the_card_says_when_the_agent_decides_itself_and_whether_its_keyboard_is
     agent: Agent, sent: object, code: str, locks: object
 ) -> None:
     """The time on the card is the hook's own."""
-    with agent.asks(sent, "--limit", "30") as hook:
+    with agent.asks(sent, "--limit", "600") as hook:
         opened = agent.card()
         prompt = opened.prompt
         assert prompt is not None
         assert [one.code for one in prospects(opened.item, 1.0, prompt)] == [code]
         assert opened.item.waiting.limit is not None
-        assert 20 < opened.item.waiting.limit < 30  # it counts from the start of the process
+        assert 500 < opened.item.waiting.limit < 600  # it counts from the start of the process
         assert prompt.locks is locks
         send(opened, approvals.deny(opened, ""))
         hook.communicate(timeout=PATIENCE)
@@ -742,12 +751,15 @@ def test_a_limit_that_never_comes_is_refused(agent: Agent, limit: str) -> None:
 @pytest.mark.parametrize("event", ["PermissionRequest", "PostToolUse"])
 def test_a_hook_reads_no_session_of_others(agent: Agent, event: str) -> None:
     """Each prompt, and each tool that ran, waits for it; an inbox may have thousands of them."""
-    with agent.asks({**CLAUDE, "session_id": "other"}, "--limit", "0.1") as first:
-        first.communicate(timeout=PATIENCE)
-    (folder,) = (agent.home / "sessions").iterdir()
+    with agent.asks({**CLAUDE, "session_id": "other"}):
+        other = agent.card().key.session
+    folder = agent.home / "sessions" / other
     for record in folder.glob("*.json"):
         record.write_text("not JSON", encoding="utf-8")  # whoever reads it writes into the log
-    with agent.asks({**CLAUDE, "hook_event_name": event}, "--limit", "0.1") as hook:
+    with agent.asks({**CLAUDE, "hook_event_name": event}) as hook:
+        if event == "PermissionRequest":
+            until(lambda: len([*folder.parent.iterdir()]) == 2, "it has asked")
+            hook.terminate()
         hook.communicate(timeout=PATIENCE)
     log = agent.home / "humanmcp.log"
     assert folder.name not in (log.read_text(encoding="utf-8") if log.exists() else "")
