@@ -33,7 +33,7 @@ from humanmcp.protocol.validation.message_finder import (
     is_time,
     shape_of,
 )
-from humanmcp.protocol.validation.quoting import FILE_LAYERS
+from humanmcp.protocol.validation.quoting import FILE_LAYERS, FileLayer
 from humanmcp.protocol.validation.sides import (
     ABOVE,
     FIRST_ARROW,
@@ -44,7 +44,7 @@ from humanmcp.protocol.validation.sides import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 class Origin(enum.Enum):
@@ -158,6 +158,11 @@ _LEFT_OUT: Final = re.compile(r"(?:…|\.\.\.)[^{}…]{0,40}$")
 """The end of a line of which a program left out a part."""
 _MOST_ABOVE: Final = 4
 _BELOW: Final = 3
+_FAR_BELOW: Final = 400
+"""So many lines below its first one, a message may go on that can be read without a layer."""
+_SAMPLE: Final = 1 << 15
+_MOST_TWICE: Final = 1 << 20
+"""A file of this length is read once more for each layer that may be in it."""
 _NEAR: Final = 200
 """So many characters before a message may hold its time."""
 _MOST_UNREAD: Final = 1_000
@@ -181,15 +186,39 @@ def read_capture(text: str) -> tuple[CapturedLine, ...]:
     first = _FIRST.search(text)
     if first is not None and is_transcript(first[0]):
         return tuple(_transcript(text.split("\n")))
-    capture = _Capture(text)
+    ends = text[:_SAMPLE].rpartition("\n")[0], text[-_SAMPLE:].partition("\n")[2]
+    layers = _undone(ends[0])[1] if len(text) > _MOST_TWICE else []
+    if layers and layers != _undone(ends[1])[1]:
+        layers = []
+    return _undone(text, layers)[0].lines()
+
+
+def _undone(text: str, layers: Sequence[FileLayer] = ()) -> tuple[_Capture, list[FileLayer]]:
+    """Undo what lets more messages be read in a file. Returns these layers, too.
+
+    Those that are given are undone at once: a large file is then read once.
+    """
+    plain = text
+    for layer in layers:
+        plain = layer.undone(plain)
+    capture = _Capture(plain, _Lines(text) if layers else None)
+    helped = list(layers)
     for layer in FILE_LAYERS:
         is_all = layer.is_hidden or not (capture.torn or capture.entries)
-        doubtful = text if is_all else capture.torn_lines()
-        found = doubtful and layer.mark.search(doubtful)
-        if found and (plain := layer.undone(capture.text)) != capture.text:
+        doubtful = text if is_all else capture.torn_lines(_BELOW)
+        if not (doubtful and layer.mark.search(doubtful)):
+            continue
+        part = "" if is_all else capture.torn_lines(_FAR_BELOW)
+        if 0 < len(part) < len(text) // 4:  # else, all of it costs little more
+            before, after = (len(_Capture(one).entries) for one in (part, layer.undone(part)))
+            if after <= before:
+                continue
+        if (plain := layer.undone(capture.text)) != capture.text:
             undone = _Capture(plain, capture.written)
-            capture = max(capture, undone, key=lambda one: len(one.entries))
-    return capture.lines()
+            if len(undone.entries) > len(capture.entries):
+                capture = undone
+                helped.append(layer)
+    return capture, helped
 
 
 def _transcript(lines: Iterable[str]) -> Iterator[CapturedLine]:
@@ -387,6 +416,11 @@ class _Unread:
         self._kept = self._more = 0
         self._first = self._last = -1
 
+    @property
+    def is_over(self) -> bool:
+        """Return True if some are not kept."""
+        return self._first >= 0
+
     def keeps(self, line: int) -> bool:
         """Return True if one in this line is kept."""
         self._kept += 1
@@ -498,10 +532,16 @@ class _Capture:
                     return prose
         return set()
 
-    def torn_lines(self) -> str:
-        """Return the lines in which a message is torn, with those below."""
-        begins = dict.fromkeys(one.line for one in self.torn)
-        return "\n".join(self._lines.joined(at, at + _BELOW - 1) for at in begins)
+    def torn_lines(self, count: int) -> str:
+        """Return the lines in which a message is torn, each with those below: so many."""
+        if self._unread.is_over:
+            return self.text
+        parts, done = list[str](), 0
+        for one in self.torn:
+            first, done = max(done, one.line), max(done, one.line + count)
+            if first < min(done, len(self._lines)):
+                parts.append(self._lines.joined(first, done - 1))
+        return "\n".join(parts)
 
     def lines(self) -> tuple[CapturedLine, ...]:
         """Return what was captured; () if the text is something else."""

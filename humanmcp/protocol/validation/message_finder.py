@@ -78,10 +78,10 @@ def is_message(value: object, *, strict: bool = False) -> bool:
 def _is_result(value: JsonObject) -> bool:
     """Return True for a result: what is quoted in it, somebody has answered."""
     names = {name for name, part in value.items() if not isinstance(part, dict)}
-    return "jsonrpc" not in names and any(not given.isdisjoint(names) for given in _GIVEN)
+    return "jsonrpc" not in names and not _GIVEN.isdisjoint(names)
 
 
-_GIVEN: Final = tuple(frozenset(one.gives_away) for one in methods.REQUESTS.values())
+_GIVEN: Final = frozenset[str]().union(*(one.gives_away for one in methods.REQUESTS.values()))
 
 
 def _head(value: JsonObject) -> Head:
@@ -195,8 +195,12 @@ _DECODER: Final = json.JSONDecoder(parse_int=float)
 """A number may have more digits than Python reads as an integer."""
 _WINDOWS: Final = (1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 30)
 """Characters that are tried for one value: where an error stands in the whole file, counts it."""
+_ALL: Final = (1 << 30,)
+"""The window of a value that is known to be a text of its own."""
 _PER_TRY: Final = 200
 """Characters that are charged for each failing start, besides those that were read."""
+_PER_TOKEN: Final = 8
+"""What a character costs that is read token by token, for one that the parser of JSON reads."""
 _CUT: Final = 10
 """Where a window cuts a value, the error is in so many last characters, or in a string."""
 _LEAST: Final = 1 << 19
@@ -336,7 +340,9 @@ class MessageFinder:
         start, name = opened.start(), opened.lastgroup or ""
         if name in LAYERS:
             return self._layer(name, start)
-        decoded = self._decoded(self._window(start))
+        line = self._line_end - start
+        sizes = (line, *_WINDOWS[2:]) if line < _WINDOWS[2] else _WINDOWS
+        decoded = self._decoded(self._window(start), sizes)
         if decoded is None:
             return None if self._effort.is_spent else self._printed(start)
         end = start + decoded[1]
@@ -375,10 +381,10 @@ class MessageFinder:
             end, plain, is_cut = as_json(text, start, _LONGEST_LITERAL)
             if plain and "jsonrpc" not in plain:
                 return end, ()
-            if plain and self._decoded(lambda size: plain[:size]) is not None:
+            if plain and self._decoded(lambda _: plain, _ALL) is not None:
                 context = self._context(start).below("=literal")
                 return end, self._nested(_Quoted(start, end, plain, is_cut=is_cut), context)
-            self._effort.left -= end - start
+            self._effort.left -= _PER_TOKEN * (end - start)
         if _TORN.match(text, start):
             self._effort.left -= _PER_TRY
             prefix = text[self._line : min(start, self._line + _WORDS)]
@@ -454,11 +460,12 @@ class MessageFinder:
         plain = quoted.text
         if self._depth >= _MOST_QUOTED:
             return []
-        whole = self._decoded(lambda size: plain[:size]) if plain[:1] == "{" else None
-        if whole and whole[1] == len(plain) and is_message(whole[0]) and "_meta" not in whole[0]:
-            found = [FoundMessage(0, len(plain), plain, head=_head(whole[0]))]
+        inner = MessageFinder(plain, self._depth + 1, self._effort)
+        whole = self._decoded(lambda _: plain, _ALL) if plain[:1] == "{" else None
+        if whole and whole[1] == len(plain):
+            found = list(inner._walk(whole[0], (0, len(plain)), _Context(("",))))
         else:
-            found = list(MessageFinder(plain, self._depth + 1, self._effort))
+            found = list(inner)
         if quoted.is_whole and len(found) == 1 and not plain[: found[0].start].strip():
             rest = plain[found[0].end :]
             is_torn = found[0].is_torn and not found[0].clues[0]

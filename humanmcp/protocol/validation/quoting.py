@@ -281,19 +281,23 @@ _WORDS: Final = {
 }
 _TEXT: Final = r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|“[^”]*+”"""
 _QUOTES: Final = ('"', "'", "“")
+_SPECIAL: Final = re.compile(r"""["'\\]""")
 _TOKEN: Final = re.compile(
     rf"(?P<text>(?:\b[bu])?(?:{_TEXT})(?:\s++(?:{_TEXT}))*+)"
     r"|(?P<left_out>\[(?:Object|Array|Circular|Function)\b[^\]\n]{0,80}+\]"
     r"|\.\.\.(?: ?\d+ more items?)?)"
-    r"|(?P<list>(?:\b\w++\s*+)?\((?=\s*+\d+ =>)|(?:\bArray )?\[|\{(?=\s*+\{))"
-    r"|(?P<object>(?:%|#|\b\w++\s*+)?\{"
-    r"|(?:\b\w++\s*+)?\((?=\s*+(?:\w++\s*+=|['\"]\w++['\"] =>|\))))"
+    r"|(?P<list>(?:\b[^\W\d]\w*+\s*+)?\((?=\s*+\d+ =>)|(?:\bArray )?\[|\{(?=\s*+\{))"
+    r"|(?P<object>(?:%|#|\b[^\W\d]\w*+\s*+)?\{"
+    r"|(?:\b[^\W\d]\w*+\s*+)?\((?=\s*+(?:\w++\s*+=|['\"]\w++['\"] =>|\))))"
     r"|(?P<call>\b\w++\()|(?P<close>[)}\]])"
     r"|(?P<colon>=>|[:=](?![A-Za-z_]\w*+ ?=>))|(?P<dropped>,(?=\s*+(?:\.\.\.|[)}\]]))|\b\d++\s*+=>)"
     r"|(?P<name>:?\b[A-Za-z_$][\w$]*+(?=\s*+(?:=>|[:=])))|(?P<word>\b[A-Za-z]\w*+)"
-    r"|[-+.\deE]++|,|\s++",
+    r"|(?P<number>[-+.\deE]++)|(?P<comma>,)|\s++",
     re.DOTALL,
 )
+_VALUES: Final = frozenset({"text", "left_out", "list", "object", "call", "word", "number"})
+_ENDS: Final = frozenset({"text", "left_out", "close", "word", "number"})
+"""What ends a value: where another one begins behind it, the value was never closed."""
 _CLOSERS: Final = {"list": "]", "object": "}", "call": ""}
 _AS_JSON: Final = re.compile(
     r"""[\[{\s]*+"(?:[^"\\]|\\.)*+"\s*+(?!=>|:\s*+[A-Z]\w*+[({ ])""", re.DOTALL
@@ -311,25 +315,54 @@ def as_json(text: str, start: int, most: int) -> tuple[int, str, bool]:
     until = min(len(text), start + most)
     if found := _AS_JSON.match(text, start, until):
         return found.end(), "", False
+    with suppress(ValueError, RecursionError):
+        plain = _with_double_quotes(text[start : start + _LINE].partition("\n")[0])
+        length = _DECODER.raw_decode(plain)[1]
+        return start + length, plain[:length], False
+    before = ""
     while token := _TOKEN.match(text, at, until):
-        kind, part, at = token.lastgroup or "", token[0], token.end()
-        if kind == "text":
-            part = _text_as_json(part)
-        elif kind in _CLOSERS:
+        kind, part = token.lastgroup or "", token[0]
+        if before in _ENDS and kind in _VALUES:
+            break
+        at, before = token.end(), kind or before
+        if kind in _CLOSERS:
             closers.append(_CLOSERS[kind])
             part = {"]": "[", "}": "{"}.get(closers[-1], "")
         elif kind == "close":
             part = closers.pop()
-        elif kind == "left_out":
-            is_cut, part = True, "" if part[0] == "." else "[]" if part == "[Array]" else "{}"
-        elif kind == "word":
-            part = _WORDS.get(part, part)
-        elif kind:
-            part = {"colon": ":", "name": as_text(part.lstrip(":"))}.get(kind, "")
+        else:
+            is_cut |= kind == "left_out"
+            part = _token_as_json(kind, part)
         parts.append(part)
         if not closers:
             return at, "".join(parts), is_cut
     return until if text[at : at + 1] in _QUOTES else at, "", False
+
+
+def _token_as_json(kind: str, part: str) -> str:
+    if kind == "text":
+        return _text_as_json(part)
+    if kind == "name":
+        return as_text(part.lstrip(":"))
+    if kind == "word":
+        return _WORDS.get(part, part)
+    if kind == "left_out":
+        return "" if part[0] == "." else "[]" if part == "[Array]" else "{}"
+    return {"colon": ":", "dropped": ""}.get(kind, part)
+
+
+_LINE: Final = 1 << 12
+"""The maximum length of a line that is tried as a whole."""
+
+
+def _with_double_quotes(line: str) -> str:
+    """Return what Python printed as JSON: most texts need no more than other quotes."""
+    if '"' in line or "\\" in line:
+        return ""
+    pieces = line.split("'")
+    words = "\0".join(pieces[::2]).replace("None", "null")
+    pieces[::2] = words.replace("True", "true").replace("False", "false").split("\0")
+    return '"'.join(pieces)
 
 
 def _text_as_json(text: str) -> str:
@@ -338,4 +371,6 @@ def _text_as_json(text: str) -> str:
         with suppress(ValueError):
             _DECODER.decode(text)
             return text
+    if text[0] == "'" and text.isprintable() and not _SPECIAL.search(text, 1, len(text) - 1):
+        return f'"{text[1:-1]}"'
     return as_text("".join(_unescaped(piece[1:-1]) for piece in re.findall(_TEXT, text, re.DOTALL)))

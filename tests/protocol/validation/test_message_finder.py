@@ -602,7 +602,7 @@ def test_the_work_grows_with_the_text(
     "name",
     [
         *("prefixes", "texts in texts", "rows of digits", "backslashes", "values with an end"),
-        "other words in each line",
+        *("other words in each line", "literals that never close"),
     ],
 )
 def test_a_start_in_vain_costs_a_few_steps(name: str) -> None:
@@ -610,6 +610,7 @@ def test_a_start_in_vain_costs_a_few_steps(name: str) -> None:
     others = {
         "backslashes": TORN,
         "values with an end": "a {'jsonrpc'}\n",
+        "literals that never close": "{'jsonrpc': '2.0', 'id': 1, 'params': {'a': 1\n",
         "other words in each line": "".join(
             f'{" ".join(map(chr, range(at, at + 9)))} {{"jsonrpc":"2.0",\n'
             for at in range(0x4E00, 0x5E00)
@@ -629,6 +630,31 @@ def test_a_start_in_vain_costs_a_few_steps(name: str) -> None:
     finally:
         sys.setprofile(None)
     assert steps < 10 * len(text)
+
+
+MANY: Final = "\n".join(f"recv {json.dumps(body)}" for _, body in SAID * 1_800)
+READ_ONCE: Final = {
+    "a dump": dumped(MANY[:300_000]),
+    "a torn message at the end": MANY + '\nrecv {"jsonrpc":"2.0","id":1,"params":{"a":"\\\\n',
+    "a torn message in the middle": f'{MANY}\nrecv {{"jsonrpc":"2.0","id":{{"%22":\n{MANY}',
+}
+
+
+@pytest.mark.parametrize("name", READ_ONCE)
+def test_a_large_file_is_searched_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What may have been done to it is tried in a part of it."""
+    sizes = []
+
+    class Counting(MessageFinder):
+        def __init__(self, text: str) -> None:
+            sizes.append(len(text))
+            super().__init__(text)
+
+    monkeypatch.setattr(captures, "MessageFinder", Counting)
+    text = READ_ONCE[name]
+    assert len(text) > 1 << 20
+    assert len(read_capture(text)) > 1_000
+    assert sum(sizes) < 1.5 * len(text)
 
 
 TORN: Final = 'x {"jsonrpc":"\\\\"\n'
