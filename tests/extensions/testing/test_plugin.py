@@ -308,20 +308,27 @@ def test_a_recording_is_made_once_and_answers_instead_of_the_server(project: Pro
         ("ini", "none", "no answer was recorded", "Tokyo"),
         ("flag", "once", "no answer was recorded", "Tokyo"),
         ("marker", "once", "no answer was recorded", "Tokyo"),
+        ("variable", "once", "no answer was recorded", "Tokyo"),
         ("flag", "new_episodes", "", "Tokyo Osaka"),
         ("ini", "all", "", "Osaka"),
     ],
 )
-def test_a_mode_says_when_the_real_server_is_asked(
-    project: Project, mode: str, asked_again: str, left: str, by: str
+def test_a_mode_says_when_the_real_server_is_asked(  # noqa: PLR0917 - the parts of a row
+    monkeypatch: pytest.MonkeyPatch,
+    project: Project,
+    mode: str,
+    asked_again: str,
+    left: str,
+    by: str,
 ) -> None:
-    """By a flag, the project, or the test."""
+    """By a flag, the project, the test, or the environment, as pytest reads it."""
+    if by == "variable":
+        monkeypatch.setitem(ALONE, "PYTEST_ADDOPTS", f"--humanmcp-record-mode={mode}")
     marker = f'@pytest.mark.humanmcp_record("{mode}")\n' if by == "marker" else ""
     flags = {
         "flag": ("--humanmcp-record-mode", mode),
         "ini": ("-o", f"humanmcp_record={mode}"),
-        "marker": (),
-    }[by]
+    }.get(by, ())
     status, _ = project.run(marker + asks("Tokyo").lstrip(), *flags)
     assert status == (1 if mode == "none" else 0)
     if mode == "none":
