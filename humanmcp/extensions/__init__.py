@@ -54,7 +54,7 @@ class Link(NamedTuple):
     three, the address may hold `{session}` and, for an answer, `{number}`. "holding" is in the bar
     while a session runs that may hold messages, and where it says so. "list" is a button at a
     waiting list, which posts to its address; that may also hold `{member}`, what is listed, and the
-    sentence is `code.MEMBER`.
+    sentence is that of its code, a dot, and the member.
     """
 
     place: str

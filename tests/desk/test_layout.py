@@ -32,14 +32,11 @@ from tests.support.routes import TEMPLATES
 from tests.support.waiting import until
 
 
-def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(home: Path) -> None:
     """The page carries the number of the last change from before it gathered what it shows."""
     desk = command.make_desk(home, Address(8765), Settings())
-    monkeypatch.setattr(frame, "desk_of", lambda _request: desk)
     scope = {"type": "http", "path": "/", "headers": [], "query_string": b""}
-    request = Request(scope)
+    request = Request(scope | {"state": {"desk": desk}})
     before = desk.board.version
     asyncio.run(frame.note_version(request))
     desk.board.poke()  # a message arrives
