@@ -142,8 +142,13 @@ def test_a_replaced_text_stays_in_the_folder(desk: Desking, opened: Opened) -> N
     page.locator("button.more").click()
     page.locator("#template").click()
     expect(page.locator("#saved-at")).to_have_text("Draft saved")
-    kept = desk.home.glob("sessions/*/**/kept-*.json")
-    assert any("a careful answer" in one.read_text(encoding="utf-8") for one in kept)
+
+    def is_kept() -> bool:
+        kept = desk.home.glob("sessions/*/**/kept-*.json")
+        return any("a careful answer" in one.read_text(encoding="utf-8") for one in kept)
+
+    # "Draft saved" may still be of the text before.
+    until(lambda: page.evaluate("true") and is_kept(), "the replaced text is kept")
 
 
 def test_a_disabled_view_says_why(opened: Opened) -> None:
