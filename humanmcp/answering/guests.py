@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.standing import prompt_of
+from humanmcp.answering.standing import RAN, READ, prompt_of
 from humanmcp.inbox.contract import Purpose
 from humanmcp.protocol.conversation.prompts import decided_in
 from humanmcp.protocol.conversation.stages import ExchangeState
@@ -17,10 +17,6 @@ ENDED: Final = "ended"
 """Who takes away what an agent that has ended its turn does not wait for any more."""
 TWIN: Final = "twin"
 """Why nobody knows whether a prompt still waits: so many equal ones have run, decided elsewhere."""
-RAN: Final = "ran"
-"""What became of a decision: the tool ran."""
-READ: Final = "read"
-"""The same, and the note beside the decision was printed to the agent."""
 _NOTES: Final = {"": "note unread", RAN: "note unknown", READ: "note read"}
 
 

@@ -188,8 +188,10 @@ def told_of(item: Item, standing: Standing, by: str) -> str:
     )
 
 
-_RAN: Final = frozenset({"ran", "read"})
-"""What was seen of a decision whose tool has run."""
+RAN: Final = "ran"
+"""What became of a decision: the tool ran."""
+READ: Final = "read"
+"""The same, and the note beside the decision was printed to the agent."""
 PERMITS: Final = frozenset({"allow", "change", "answer"})
 """The decisions after which an agent goes on with its tool."""
 _ACTIONS: Final = {
@@ -213,7 +215,7 @@ def _decided(item: Item) -> Standing:
         is_ours = reply is not None and reply.by not in _ACTIONS
         return Standing.UNCONFIRMED if is_ours else Standing.WITHDRAWN
     found = _ACTIONS.get(answer.action, Standing.ANSWERED)
-    if answer.action not in {*PERMITS, "deny"} or answer.became in _RAN:
+    if answer.action not in {*PERMITS, "deny"} or answer.became in {RAN, READ}:
         return found
     prompt = prompt_of(item)
     if answer.action == "deny":

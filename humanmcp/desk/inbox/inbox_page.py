@@ -284,7 +284,7 @@ def _message(desk: Desk, opened: OpenExchange, options: ViewOptions) -> dict[str
     raw = item.line[:RAW] if is_text else _laid_out(item.line[:RAW])
     standing = _standing(desk, opened, options.shown)
     talk = nodes.conversation_of(outlined)
-    listings = {one.name: one.listing.member for one in methods.LISTS if one.listing}
+    is_server = opened.facts.role.traits.serves
     asked, question = opened.inquiry, nodes.user_question(outlined)
     covered = set(talk.covered) if talk else set()
     covered |= shown_with(asked, opened.arguments) if asked else set()
@@ -366,7 +366,7 @@ def _message(desk: Desk, opened: OpenExchange, options: ViewOptions) -> dict[str
         "unsent": desk.drafts.at(desk.draft_name(key)),
         "card": opened.card(),
         "batch": isinstance(opened.message, Batch),
-        "list_member": listings.get(item.method, "") if opened.facts.role.traits.serves else "",
+        "list_member": methods.MEMBER_OF_LIST.get(item.method, "") if is_server else "",
         "answerable": answerable and step is None,
         "decidable": answerable or opened.prompt is not None,
         "steps": rows.draw(

@@ -10,8 +10,8 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.answering.guests import ENDED, RAN, READ, TWIN, decision_of, twins_of
-from humanmcp.answering.standing import PERMITS, Standing, prompt_of
+from humanmcp.answering.guests import ENDED, TWIN, decision_of, twins_of
+from humanmcp.answering.standing import PERMITS, RAN, READ, Standing, prompt_of
 from humanmcp.inbox.contract import (
     Reply,
     Role,

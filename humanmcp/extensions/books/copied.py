@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from humanmcp.protocol.answer_book.book import ATTRIBUTES, LISTED
 from humanmcp.protocol.answer_book.book_format import KEY_OF, NAMED, SCHEMAS
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.answer_book.recorded import Recorded, RecordedMessage
     from humanmcp.protocol.conversation.transcript import Frame
-
-_LISTS: Final = {one.name: one.listing.member for one in methods.LISTS if one.listing}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ def copied(frames: Iterable[Frame]) -> CopiedBook:
     lists = {member: _entries(records, member) for member in ATTRIBUTES}
     given = [("initialize", "", server)] + [
         (method, str(entry[LISTED[member]]), entry)
-        for method, member in _LISTS.items()
+        for method, member in methods.MEMBER_OF_LIST.items()
         for entry in lists[member]
     ]
     nulls = (LeftOut("null member", method, name) for method, name, one in given if _has_null(one))
@@ -83,7 +81,11 @@ def copied(frames: Iterable[Frame]) -> CopiedBook:
 def _is_answer(recorded: Recorded) -> bool:
     """Return True if an entry must give this answer: not a list, nor a standard answer."""
     record = methods.of(recorded.method)
-    is_ours = recorded.method in _LISTS or record.introduces or record.result == "EmptyResult"
+    is_ours = (
+        recorded.method in methods.MEMBER_OF_LIST
+        or record.introduces
+        or record.result == "EmptyResult"
+    )
     return bool(recorded.id) and recorded.answered and not is_ours and not record.stays_open
 
 
@@ -115,7 +117,7 @@ def _entries(records: Sequence[Recorded], member: str) -> list[dict[str, Any]]:
     """Return the entries of a list from all pages; of repeated entries, the last one."""
     found: dict[str, dict[str, Any]] = {}
     for one in records:
-        listed = _result(one) if _LISTS.get(one.method) == member else {}
+        listed = _result(one) if methods.MEMBER_OF_LIST.get(one.method) == member else {}
         for entry in objects_at(listed, member):
             key = entry.get(LISTED[member])
             if isinstance(key, str):

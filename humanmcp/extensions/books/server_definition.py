@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MEMBERS: Final = tuple(LISTED)
 """The lists, by the member of the result."""
-LISTS: Final = {one.listing.member: one.name for one in methods.LISTS if one.listing}
+LISTS: Final = {member: method for method, member in methods.MEMBER_OF_LIST.items()}
 """The method that requests each list."""
 FIELDS: Final = {
     "tools": ("name", "title", "description"),

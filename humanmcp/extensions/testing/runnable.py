@@ -70,7 +70,6 @@ def comment(text: str) -> str:
 # -- a server (official Python SDK): it introduces itself, lists and answers as it did -----------
 
 
-_LISTS: Final = {one.name: one.listing.member for one in methods.LISTS if one.listing}
 _TAKEN: Final = frozenset(
     {"calls", "tools", "recorded", "server", "main", "json", "anyio", "types", "any", "serve", "re"}
     | {"list_tools", "call_tool", "list_resources", "read_resource", "list_prompts", "get_prompt"}
@@ -103,7 +102,7 @@ def _server(
     yield f"INSTRUCTIONS = {well_formed(_instructions(conversation))!r}"
     capabilities = well_formed(dict(conversation.negotiated.server_capabilities or {}))
     yield f"CAPABILITIES: dict[str, Any] = {literal(capabilities)}"
-    for method, member in _LISTS.items():
+    for method, member in methods.MEMBER_OF_LIST.items():
         listed = shown if method == "tools/list" else _listed(conversation, method, member)
         constant = method.removesuffix("/list").replace("/", "_").upper()
         yield f"\n{constant}: list[dict[str, Any]] = {literal(well_formed(listed))}"
@@ -176,7 +175,7 @@ def _called(
 def _pages(conversation: RecordedConversation) -> dict[str, list[tuple[str, int]]]:
     """Return the pages of the lists that had several, as last requested."""
     found = {}
-    for method, member in _LISTS.items():
+    for method, member in methods.MEMBER_OF_LIST.items():
         pages: list[tuple[str, int]] = []
         for call in conversation.asked_by_client(method):
             entries = follow(call.result, member)

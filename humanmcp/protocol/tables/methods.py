@@ -505,6 +505,8 @@ FILTERED: Final[Mapping[str, Method]] = {
 }
 """The notifications that `subscriptions/listen` can request, by the member of its filter."""
 LISTS: Final = tuple(one for one in _CORE if one.listing)
+MEMBER_OF_LIST: Final = {one.name: one.listing.member for one in LISTS if one.listing}
+"""The member of the result that a list is, by the method that requests it."""
 """The lists of a server."""
 CHANGED: Final[Mapping[str, str]] = {
     one.capability: one.name
