@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -34,6 +35,11 @@ _HELD: dict[tuple[int, int], int] = {}
 On some file systems a lock excludes nothing inside a process, and to close a second descriptor
 gives it up (NFS): the files of this list are not even opened again.
 """
+_ONE_AT_A_TIME = threading.RLock()
+"""Held from the look at that list until a file is opened and in it, or closed and out of it.
+
+The same thread may come back to it: a collected inbox gives its lock up wherever it happens to be.
+"""
 _LOOK_LASTS: Final = 0.001
 _MOST_TRIES: Final = 1000
 _FREE_ERRORS = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR})
@@ -59,23 +65,26 @@ class LifeLock:
         Raises:
             OSError: another process holds it (EAGAIN, EACCES), or it cannot be made.
         """
-        if _is_ours(path):
-            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(path))
-        descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+        with _ONE_AT_A_TIME:
+            if _is_ours(path):
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(path))
+            descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+            found = os.fstat(descriptor)
+            lock = cls(descriptor, (found.st_dev, found.st_ino))
         try:
             _take(descriptor)
-            found = os.fstat(descriptor)
         except OSError:
-            os.close(descriptor)
+            lock.release()
             raise
-        return cls(descriptor, (found.st_dev, found.st_ino))
+        return lock
 
     def release(self) -> None:
         """Let go. A second time changes nothing."""
-        if _HELD.get(self._file) == self._descriptor:
-            del _HELD[self._file]
-            os.close(self._descriptor)
-        self._descriptor = -1
+        with _ONE_AT_A_TIME:
+            if _HELD.get(self._file) == self._descriptor:
+                os.close(self._descriptor)
+                del _HELD[self._file]
+            self._descriptor = -1
 
 
 def _take(descriptor: int) -> None:
@@ -109,20 +118,21 @@ def is_held(path: Path) -> bool | None:
     Where that cannot be found out (too many open files) it counts as held: no process is
     declared dead for a trouble of our own.
     """
-    if _is_ours(path):
-        return True
-    try:
-        descriptor = open_private(path, os.O_RDWR)
-    except OSError as error:
-        return None if error.errno in _FREE_ERRORS else True
-    try:
-        _lock(descriptor, shared=True)
-    except OSError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(descriptor)
+    with _ONE_AT_A_TIME:
+        if _is_ours(path):
+            return True
+        try:
+            descriptor = open_private(path, os.O_RDWR)
+        except OSError as error:
+            return None if error.errno in _FREE_ERRORS else True
+        try:
+            _lock(descriptor, shared=True)
+        except OSError:
+            return True
+        else:
+            return False
+        finally:
+            os.close(descriptor)
 
 
 TURN_WITHIN: Final = 5.0
@@ -156,7 +166,12 @@ def _let_go_in_child() -> None:
     for descriptor in _HELD.values():
         os.close(descriptor)
     _HELD.clear()
+    _ONE_AT_A_TIME.release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go_in_child)
+    os.register_at_fork(
+        before=_ONE_AT_A_TIME.acquire,
+        after_in_parent=_ONE_AT_A_TIME.release,
+        after_in_child=_let_go_in_child,
+    )

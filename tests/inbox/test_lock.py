@@ -4,13 +4,22 @@ import errno
 import fcntl
 import gc
 import os
+import subprocess
+import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
+from typing import Final
 
 import pytest
 
 from humanmcp.inbox import life_lock
+from humanmcp.inbox.atomic import open_private
 from humanmcp.inbox.life_lock import LifeLock, is_held
+
+ROOT: Final = Path(__file__).parents[2]
 
 
 def test_a_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
@@ -59,6 +68,74 @@ def test_where_locks_exclude_nothing_inside_a_process_its_own_are_known(
     lock.release()
     assert not is_held(tmp_path / "lock")
     LifeLock.take(tmp_path / "lock").release()
+
+
+@pytest.mark.parametrize("act", [LifeLock.take, is_held])
+def test_two_threads_of_a_process_do_not_take_the_same_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: Callable[[Path], object]
+) -> None:
+    """Where the system would not stop them: one of them is in the midst of taking it.
+
+    A thread that only looks must not even open the file: to close it would give the lock up.
+    """
+    path = tmp_path / "lock"
+    got: list[object] = []
+
+    def other() -> None:
+        with suppress(BlockingIOError):
+            got.append(act(path))
+
+    thread = Thread(target=other)
+
+    def slowly(path: Path, flags: int) -> int:
+        descriptor = open_private(path, flags)
+        monkeypatch.setattr(life_lock, "open_private", open_private)
+        thread.start()
+        thread.join(0.2)  # it comes to its end only if nobody keeps it from it
+        return descriptor
+
+    monkeypatch.setattr(life_lock, "_lock", lambda *_, **__: None)
+    monkeypatch.setattr(life_lock, "open_private", slowly)
+    lock = LifeLock.take(path)
+    thread.join()
+    assert got in ([], [True])
+    lock.release()
+
+
+FORKING: Final = """
+import os, sys, threading
+from pathlib import Path
+from humanmcp.inbox import life_lock
+from humanmcp.inbox.atomic import open_private
+from humanmcp.inbox.life_lock import LifeLock, is_held
+path, own = Path(sys.argv[1]), Path(sys.argv[2])
+opened, going = life_lock.open_private, threading.Event()
+def slowly(path, flags):
+    descriptor = opened(path, flags)
+    going.set()
+    return descriptor
+life_lock.open_private = slowly
+locks = []
+taking = threading.Thread(target=lambda: locks.append(LifeLock.take(path)))
+taking.start()
+going.wait()
+child = os.fork()
+if not child:
+    LifeLock.take(own)
+    os._exit(0)
+taking.join()
+ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+sys.exit(ended if is_held(path) else 1)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
+def test_a_child_that_is_forked_while_a_lock_is_taken_can_take_its_own(tmp_path: Path) -> None:
+    """And the lock that was being taken stays with the parent."""
+    paths = [str(tmp_path / "lock"), str(tmp_path / "own")]
+    command = [sys.executable, "-W", "ignore", "-c", FORKING, *paths]
+    assert subprocess.run(command, check=False, cwd=ROOT, timeout=60).returncode == 0
+    assert not is_held(tmp_path / "lock")
 
 
 def test_a_file_that_was_closed_by_number_is_not_closed_again(tmp_path: Path) -> None:
