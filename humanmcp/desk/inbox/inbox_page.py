@@ -100,9 +100,20 @@ def inbox(
     found = waiting_list.found(desk.board, find) if find else None
     if found is not None:
         return RedirectResponse(f"/?session={found.facts.name}", 303)
-    first = opens_next(shown.rows(desk.board))
     options = ViewOptions(shown, sent=sent, find=find)
-    return _show_inbox(request, first.key if first else None, options, is_open=desk.is_hosted)
+    return _show_inbox(request, opens_first(desk, shown), options, is_open=desk.is_hosted)
+
+
+def opens_first(desk: Desk, shown: ListFilter) -> OpenExchange | None:
+    """Return what a page opens by itself: never what is over although the list still shows it."""
+    rows = shown.rows(desk.board)
+    while (first := opens_next(rows)) is not None:
+        with suppress(UnknownItemError):
+            opened = desk.open_exchange(first.key)
+            if standing_of(opened.item, opened.facts.life).urgency < Urgency.NEVER:
+                return opened
+        rows = [one for one in rows if one.key != first.key]
+    return None
 
 
 @router.get("/m/{name}/{number}")
@@ -123,7 +134,8 @@ def message(  # noqa: PLR0913, PLR0917 - what an address may hold
     was sent.
     """
     options = ViewOptions(ListFilter(session, q), do, bool(whole), why, sent)
-    return _show_inbox(request, Key(name, number), options, is_open=True)
+    opened = desk_of(request).open_exchange(Key(name, number))
+    return _show_inbox(request, opened, options, is_open=True)
 
 
 @router.get("/list")
@@ -172,10 +184,11 @@ class ViewOptions(NamedTuple):
 
 
 def _show_inbox(
-    request: Request, key: Key | None, options: ViewOptions, *, is_open: bool
+    request: Request, opened: OpenExchange | None, options: ViewOptions, *, is_open: bool
 ) -> HTMLResponse:
     """Show the list, and one exchange beside it."""
     desk, shown, sent = desk_of(request), options.shown, options.sent
+    key = None if opened is None else opened.key
     panel = _panel(request, key)
     practises = key is not None and _practises(desk, desk.board.session(key.session).facts)
     values: dict[str, Any] = {
@@ -192,8 +205,7 @@ def _show_inbox(
         "probes": desk.inbox.probes() if key is None else (),
         "view": view_of(request),
     }
-    if key is not None:
-        opened = desk.open_exchange(key)
+    if opened is not None:
         values |= _message(desk, opened, options)
         values["below"] = [Markup(show(request, opened)) for show in _shown_below()]  # noqa: S704 - their own HTML
         values["answered_by"] = summary.answered_by(values["item"], device_of(request))

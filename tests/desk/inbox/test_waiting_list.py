@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from humanmcp.common.settings import Settings
 from humanmcp.desk.board import Board
+from humanmcp.desk.command import make_desk
+from humanmcp.desk.guard import Address
 from humanmcp.desk.inbox import waiting_list
+from humanmcp.desk.inbox.inbox_page import opens_first
 from humanmcp.desk.inbox.waiting_list import EVERYTHING, ListFilter, listed
 from humanmcp.inbox.contract import Answer, Item, Key, Parked, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
@@ -173,3 +177,25 @@ def test_a_row_that_is_parked_moves_and_a_renamed_agent_is_drawn_again(agents: A
     board.refresh(key.session, 0)
     _, parked, _ = sections(board, since=version)
     assert [group["place"] for group in parked["groups"]] == ["Qwen Code · …/work/app1"]
+
+
+@pytest.mark.parametrize("became", ["answered", "closed", "deleted"])
+def test_a_page_never_opens_by_itself_what_is_over(agents: Agents, became: str) -> None:
+    """Although the list has not heard of it yet: the next one is open, or nothing."""
+    desk = make_desk(agents.inbox.home, Address(8765), Settings())
+    first, second = agents.asks(1), agents.asks(2)
+    desk.board.refresh_all()
+    for key, opens in ((first, second), (second, None)):
+        match became:
+            case "answered":
+                agents.over(key)
+            case "closed":
+                agents.inbox.close(key, ExchangeState.ABANDONED)
+            case _:
+                agents.over(key)
+                agents.inbox.end(key.session)
+                agents.inbox.forget_session(key.session)
+                agents.sessions.remove(key.session)
+        opened = opens_first(desk, EVERYTHING)
+        assert (opened and opened.key) == opens
+    assert len(desk.board.waiting()) == 2, "the list had not heard of it"
