@@ -8,13 +8,14 @@ import { startKeys, STILL_SENDING } from "./keys.js";
 import { listChanged } from "./list.js";
 import { startLive } from "./live.js";
 import { keep, loginPath } from "./loginpath.js";
+import { startOpening } from "./opening.js";
 import { Page } from "./page.js";
 import { follow } from "./talk.js";
 import { startWriting } from "./writing.js";
 
 const page = new Page();
 const past = maybe("lines") && import("./history.js");
-import("./opening.js").then(({ start }) => start(page));
+startOpening(page);
 
 /** @param {ChangeShape[]} changes what happens elsewhere */
 function changed(changes) {

@@ -44,7 +44,7 @@ function takeText(event, text, { draft, views }) {
 }
 
 /** @param {Page} page */
-export function start(page) {
+export function startOpening(page) {
   document.addEventListener("paste", (event) => {
     const [target] = event.composedPath();
     const [file, text] = [event.clipboardData?.files[0], event.clipboardData?.getData("text/plain") ?? ""];
