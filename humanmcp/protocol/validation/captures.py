@@ -24,6 +24,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.encodings import utf16_of
 from humanmcp.protocol.json.jsonrpc import Message, carries_answer, parts_of
 from humanmcp.protocol.validation.bare_exchanges import bare_exchanges
+from humanmcp.protocol.validation.crash_guard import without_collection
 from humanmcp.protocol.validation.message_finder import (
     FoundMessage,
     MessageFinder,
@@ -179,6 +180,7 @@ _OWN_ID: Final = re.compile(r"\s(\d+)\s*$")
 _WAYS: Final = {"IN": Direction.IN, "OUT": Direction.OUT, "ERR": Direction.ERR}
 
 
+@without_collection()
 def read_capture(text: str) -> tuple[CapturedLine, ...]:
     """Read what was captured; () if the text is no capture, but perhaps one message."""
     if "\r" in text and "\n" not in text.strip():
@@ -205,7 +207,7 @@ def _undone(text: str, layers: Sequence[FileLayer] = ()) -> tuple[_Capture, list
     helped = list(layers)
     for layer in FILE_LAYERS:
         is_all = layer.is_hidden or not (capture.torn or capture.entries)
-        doubtful = text if is_all else capture.torn_lines(_BELOW)
+        doubtful = capture.text if is_all else capture.torn_lines(_BELOW)
         if not (doubtful and layer.mark.search(doubtful)):
             continue
         part = "" if is_all else capture.torn_lines(_FAR_BELOW)
@@ -393,7 +395,8 @@ class _Lines:
     def __getitem__(self, at: int) -> str:
         """Return a line; that of the last call at once, however long it is."""
         if at != self._at:
-            self._at, self._last = at, self.joined(at, at).removesuffix("\r")
+            start = self._ends[at - 1] + 1 if at else 0
+            self._at, self._last = at, self.text[start : self._ends[at]].removesuffix("\r")
         return self._last
 
     def __iter__(self) -> Iterator[str]:
@@ -507,9 +510,11 @@ class _Capture:
         """Add the lines above to the context of a message; one may say what the message is."""
         above, is_fenced = list[str](), False
         for at in range(entry.line - 1, max(-1, entry.line - 1 - _MOST_ABOVE), -1):
-            line, is_fence = self._lines[at], _FENCE.match(self._lines[at]) is not None
-            is_next = at == entry.line - 1
-            if self._covered[at] or self._finder.is_one_value or (is_fence and not is_next):
+            if self._covered[at] or self._finder.is_one_value:
+                break
+            line, is_next = self._lines[at], at == entry.line - 1
+            is_fence = _FENCE.match(line) is not None
+            if is_fence and not is_next:
                 break
             if is_fence or not line.strip():
                 is_fenced |= is_fence
@@ -525,6 +530,8 @@ class _Capture:
         """Return the lines around the code of a text for people, if all messages are in it."""
         bare = {one.line for one in self.entries if not one.found.clues[0]}
         for code in _CODE if bare else ():
+            if not code.search(self.text):
+                continue
             outside = _Lines(code.sub(lambda found: "\n" * found[0].count("\n"), self.text))
             if any(line[:1].strip() for line in outside) or "`" in self.text:
                 prose = {at for at, line in enumerate(outside) if line.strip()}
@@ -583,8 +590,13 @@ class _Capture:
 
     def _has_command(self) -> bool:
         """Return True if a line that belongs to no message is a command in a terminal."""
-        lines = enumerate(self._lines)
-        return any(not self._covered[at] and _SHELL.fullmatch(line) for at, line in lines)
+        return any(_SHELL.fullmatch(line) for _at, line in self._uncovered())
+
+    def _uncovered(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines that belong to no message."""
+        at = -1
+        while (at := self._covered.find(0, at + 1)) >= 0:
+            yield at, self._lines[at]
 
     # -- a log
 
@@ -633,7 +645,7 @@ class _Capture:
         members = {clue for one in self.entries for clue in one.found.clues[1:] if clue[:1] == "/"}
         contexts = {one.found.clues[0] for one in self.entries} - {""}
         waiting = {one.found.head.id: one for one in self.entries if one.found.head.method}
-        for at, line in enumerate(self._lines):
+        for at, line in enumerate(self._lines) if self._ours else self._uncovered():
             ours = self._ours.get(at)
             is_error = bool(ours and ours["side"] == "ERR")
             if ours and (is_error or not self._covered[at]):
@@ -664,10 +676,10 @@ class _Capture:
 
     def _notes(self) -> Iterator[CapturedLine]:
         """Yield the other lines of a log."""
-        for at, line in enumerate(self._lines):
+        for at, line in self._uncovered():
             event = _EVENT.fullmatch(line) if self._has_events else None
             is_told = event and not (event["text"] or "").startswith("/")
-            if not self._covered[at] and line.strip() and not (is_told or _FENCE.match(line)):
+            if line.strip() and not (is_told or _FENCE.match(line)):
                 yield self._note(at, line, "http" if event else "")
 
     def _note(self, at: int, line: str, level: str = "") -> CapturedLine:

@@ -7,6 +7,7 @@ of the text, again and again (a third of the time of a check of 4 MB, in which n
 from __future__ import annotations
 
 import gc
+from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -16,7 +17,7 @@ from humanmcp.protocol.diagnostics.problem import shown
 from humanmcp.protocol.json.jsonrpc import wire_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -55,6 +56,18 @@ def remarking(
     return _guarded(remark, lambda error, _args: (failure(error, Severity.WARNING),))
 
 
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Collect nothing in this block, also if it is within another one."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
 def _guarded(
     function: Callable[Given, Result],
     otherwise: Callable[[Exception, tuple[object, ...]], Result],
@@ -63,14 +76,10 @@ def _guarded(
 
     @wraps(function)
     def guarded(*args: Given.args, **kwargs: Given.kwargs) -> Result:
-        collects = gc.isenabled()
-        gc.disable()
         try:
-            return function(*args, **kwargs)
+            with without_collection():
+                return function(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - see `otherwise`
             return otherwise(error, args)
-        finally:
-            if collects:
-                gc.enable()
 
     return guarded

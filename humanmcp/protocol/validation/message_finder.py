@@ -84,12 +84,16 @@ def _is_result(value: JsonObject) -> bool:
 _GIVEN: Final = frozenset[str]().union(*(one.gives_away for one in methods.REQUESTS.values()))
 
 
+_COMPARED: Final = (str, float)
+"""The types of an id that is kept as it is."""
+
+
 def _head(value: JsonObject) -> Head:
     method, id_ = value.get("method"), value.get("id")
     is_answer = value.get("result") is not None or value.get("error") is not None
     return Head(
         method if isinstance(method, str) else "",
-        id_ if isinstance(id_, str | float | None) else repr(id_),
+        id_ if id_ is None or isinstance(id_, _COMPARED) else repr(id_),
         is_answer or ("result" in value and not method),
         "jsonrpc" not in value and "id" not in value,
     )
@@ -195,6 +199,7 @@ _DECODER: Final = json.JSONDecoder(parse_int=float)
 """A number may have more digits than Python reads as an integer."""
 _WINDOWS: Final = (1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 30)
 """Characters that are tried for one value: where an error stands in the whole file, counts it."""
+_FURTHER: Final = _WINDOWS[2:]
 _ALL: Final = (1 << 30,)
 """The window of a value that is known to be a text of its own."""
 _PER_TRY: Final = 200
@@ -292,11 +297,12 @@ class MessageFinder:
     def __iter__(self) -> Iterator[FoundMessage]:
         text, at = self._text, 0
         while self._next_mark(at) and (opened := OPENER.search(text, at)):
-            if opened.start() > self._line_end:
-                self._line = text.rfind("\n", at, opened.start()) + 1 or self._line
-                self._line_end = text.find("\n", opened.start()) % (len(text) + 1)
+            start = opened.start()
+            if start > self._line_end:
+                self._line = text.rfind("\n", at, start) + 1 or self._line
+                self._line_end = text.find("\n", start) % (len(text) + 1)
             left, found = self._effort.left, self._read(opened)
-            at = opened.start() + 1
+            at = start + 1
             if found is not None:
                 at, messages = found
                 for one in messages:
@@ -341,8 +347,8 @@ class MessageFinder:
         if name in LAYERS:
             return self._layer(name, start)
         line = self._line_end - start
-        sizes = (line, *_WINDOWS[2:]) if line < _WINDOWS[2] else _WINDOWS
-        decoded = self._decoded(self._window(start), sizes)
+        sizes = (line, *_FURTHER) if line < _FURTHER[0] else _WINDOWS
+        decoded = None if name == "literal" else self._decoded(self._window(start), sizes)
         if decoded is None:
             return None if self._effort.is_spent else self._printed(start)
         end = start + decoded[1]
@@ -381,9 +387,10 @@ class MessageFinder:
             end, plain, is_cut = as_json(text, start, _LONGEST_LITERAL)
             if plain and "jsonrpc" not in plain:
                 return end, ()
-            if plain and self._decoded(lambda _: plain, _ALL) is not None:
+            if plain and (decoded := self._decoded(lambda _: plain, _ALL)):
                 context = self._context(start).below("=literal")
-                return end, self._nested(_Quoted(start, end, plain, is_cut=is_cut), context)
+                quoted = _Quoted(start, end, plain, is_cut=is_cut)
+                return end, self._nested(quoted, context, decoded)
             self._effort.left -= _PER_TOKEN * (end - start)
         if _TORN.match(text, start):
             self._effort.left -= _PER_TRY
@@ -455,13 +462,16 @@ class MessageFinder:
                 text, context = without_member(text, "_meta"), about
         return FoundMessage(start, end, text, context.clues, context.at, _head(value))
 
-    def _nested(self, quoted: _Quoted, context: _Context) -> list[FoundMessage]:
-        """Return the messages of a quoted text."""
+    def _nested(
+        self, quoted: _Quoted, context: _Context, whole: tuple[Json, int] | None = None
+    ) -> list[FoundMessage]:
+        """Return the messages of a quoted text; `whole` is its value, if that is known."""
         plain = quoted.text
         if self._depth >= _MOST_QUOTED:
             return []
         inner = MessageFinder(plain, self._depth + 1, self._effort)
-        whole = self._decoded(lambda _: plain, _ALL) if plain[:1] == "{" else None
+        if whole is None and plain[:1] == "{":
+            whole = self._decoded(lambda _: plain, _ALL)
         if whole and whole[1] == len(plain):
             found = list(inner._walk(whole[0], (0, len(plain)), _Context(("",))))
         else:

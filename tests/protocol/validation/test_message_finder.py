@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import gc
 import gzip
 import html
 import io
@@ -618,6 +619,11 @@ def test_a_start_in_vain_costs_a_few_steps(name: str) -> None:
     }
     piece = {**HOSTILE, **others}[name]
     text = piece * (600_000 // len(piece))
+    assert steps_of(text) < 10 * len(text)
+
+
+def steps_of(text: str) -> int:
+    """Return how many functions are called and left while a text is read."""
     steps = 0
 
     def count(*_: object) -> None:
@@ -629,7 +635,41 @@ def test_a_start_in_vain_costs_a_few_steps(name: str) -> None:
         read_capture(text)
     finally:
         sys.setprofile(None)
-    assert steps < 10 * len(text)
+    return steps
+
+
+MOST_STEPS: Final[dict[str, tuple[int, Callable[[list[str]], str]]]] = {
+    "lines": (200, "\n".join),
+    "an array": (155, lambda said: f"[{','.join(said)}]"),
+    "a log": (200, lambda said: "\n".join(f"10:00:01 recv {one}" for one in said)),
+    "Python": (285, lambda said: "\n".join(f"10:00:01 recv {json.loads(one)}" for one in said)),
+    "texts in JSON": (
+        390,
+        lambda said: "\n".join(f'{{"dir":"in","at":1,"m":{json.dumps(one)}}}' for one in said),
+    ),
+    "base64": (
+        430,
+        lambda said: "\n".join(f'{{"dir":"in","m":"{packed(one.encode())}"}}' for one in said),
+    ),
+}
+"""So many steps a message may cost, and how the file is written."""
+
+
+@pytest.mark.parametrize("name", MOST_STEPS)
+def test_a_message_costs_few_steps_and_collects_no_garbage(name: str) -> None:
+    """Nothing is done twice for each message: a file may have hundreds of thousands."""
+    most, written = MOST_STEPS[name]
+    one = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"n":1}}'
+    text, phases = written([one % at for at in range(600)]), []
+    gc.collect()
+    gc.callbacks.append(lambda phase, _: phases.append(phase))
+    try:
+        assert len(read_capture(text)) == 600
+    finally:
+        gc.callbacks.pop()
+    assert phases.count("start") <= 1  # afterwards
+    assert gc.isenabled()
+    assert steps_of(text) < most * 600
 
 
 MANY: Final = "\n".join(f"recv {json.dumps(body)}" for _, body in SAID * 1_800)
