@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ENDED: Final = "ended"
 """Who takes away what an agent that has ended its turn does not wait for any more."""
 TWIN: Final = "twin"
-"""Why nobody knows whether a prompt still waits: so many equal ones have run, decided elsewhere."""
+"""Why nobody knows whether a prompt still waits: so many of those that are equal have not run."""
 _NOTES: Final = {"": "note unread", RAN: "note unknown", READ: "note read"}
 
 
@@ -39,6 +39,6 @@ def note_told(item: Item) -> tuple[str, str]:
 
 
 def twins_of(item: Item) -> int:
-    """Return how many prompts that are equal to a waiting one have run, decided elsewhere."""
+    """Return how many of those that are equal to a waiting prompt have not run; 0 if none has."""
     code, _, count = item.waiting.why_not.partition(" ")
     return int(count) if code == TWIN and count.isdecimal() else 0

@@ -86,6 +86,8 @@ class Standing(enum.StrEnum):
     """The agent's own dialog was open as well, and nothing shows yet which of them was first."""
     RAN = "ran"
     """It was denied here, and it ran: somebody else had allowed it before."""
+    EQUAL_RAN = "equal ran"
+    """It was denied here, and an equal one ran: nothing tells whether it was this one."""
     HANDED_BACK = "handed back"
     """Left to the agent's own dialog."""
     KEYBOARD = "keyboard"
@@ -217,6 +219,8 @@ def _decided(item: Item) -> Standing:
     found = _ACTIONS.get(answer.action, Standing.ANSWERED)
     if answer.action not in {*PERMITS, "deny"} or answer.became in {RAN, READ}:
         return found
+    if answer.became == Standing.EQUAL_RAN:
+        return Standing.EQUAL_RAN
     prompt = prompt_of(item)
     if answer.action == "deny":
         is_sure = answer.became or prompt.is_beside is False

@@ -417,7 +417,7 @@ class Answer(NamedTuple):
     came as a call of a tool; "" for any other answer."""
     became: str = ""
     """What was seen of a decision: "ran", the tool ran; "read", and a note was printed;
-    "ended", the turn ended without it."""
+    "equal ran", it may be another one that ran; "ended", the turn ended without it."""
 
 
 class HeldFacts(NamedTuple):

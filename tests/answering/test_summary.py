@@ -140,6 +140,7 @@ def result(text: str) -> str:
     ("frame", "wanted"),
     [
         (recorded(Direction.NOTE, "ran"), "decided ran"),
+        (recorded(Direction.NOTE, "equal ran"), "decided equal ran"),
         (recorded(Direction.NOTE, "late"), "decided late"),
         (recorded(Direction.NOTE, "unconfirmed"), "decided unconfirmed"),
         (recorded(Direction.NOTE, "deny", number=0), ""),  # of a batch: it goes out later

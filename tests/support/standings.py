@@ -157,6 +157,7 @@ TABLE: Final[list[tuple[Standing, Item, Life]]] = [
     (Standing.DENIAL_SENT, decided("deny"), Life.OPEN),
     (Standing.DENIED, decided("deny", became="ended"), Life.OPEN),
     (Standing.RAN, decided("deny", became="ran"), Life.OPEN),
+    (Standing.EQUAL_RAN, decided("deny", became="equal ran"), Life.OPEN),
     (Standing.DENIED, decided("deny", host="gemini-cli", method="BeforeTool"), Life.OPEN),
     (
         Standing.DENIAL_SENT,

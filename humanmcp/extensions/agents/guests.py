@@ -130,24 +130,31 @@ def _tool_ran(
     at: str,
 ) -> Item | None:
     """Note that a tool has run. Return the prompt by whose permission it did, if that was ours."""
-    allowed = [one for one in decided if _action(one) in PERMITS]
-    for one in _same(event, allowed):
-        if inbox.fetched(one.item.key, at, RAN):  # of two equal tools, each has its own prompt
+    same = [*_same(event, [*decided, *waiting])]
+    same = [one for one in same if _is_named(event, one.prompt)] or same
+    for one in same:  # of two equal ones that were allowed, each is marked once
+        if _action(one) in PERMITS and inbox.fetched(one.item.key, at, RAN):
             return one.item
-    same = [*_same(event, waiting)]
-    count = 1 + max((twins_of(one.item) for one in same), default=0)
-    for one in same:
-        if count >= len(same):
+    denied = [one for one in same if _action(one) == "deny"]
+    asking = [one for one in same if one.item.answer is None]
+    twins = [twins_of(one.item) for one in asking]
+    left = max(twins, default=0) + twins.count(0) + len(denied) - 1
+    for one in asking:
+        if left <= 0:
             _take_away(inbox, one.item, KEYBOARD)
-        else:  # nothing tells which of them it was
-            kept = one.item.waiting._replace(why_not=f"{TWIN} {count}")
+        else:  # nothing tells which of them it was, or whether it was one that was denied
+            kept = one.item.waiting._replace(why_not=f"{TWIN} {left}")
             inbox.update(one.item.key, line=one.item.line, id="", waiting=kept)
-    denied = [one for one in decided if _action(one) == "deny"]
-    for one in () if same or event.name == "PostToolUseFailure" else _same(event, denied):
-        if inbox.fetched(one.item.key, at, RAN):
-            amend_record(inbox, one.item, RAN, at, event.input)
-            break
+    for one in () if event.name == "PostToolUseFailure" else denied:
+        became = RAN if _is_named(event, one.prompt) else Standing.EQUAL_RAN
+        if inbox.fetched(one.item.key, at, became):
+            amend_record(inbox, one.item, became, at, event.input)
     return None
+
+
+def _is_named(event: AgentPrompt, prompt: AgentPrompt) -> bool:
+    """Return True if the id of the tool tells whether it is that of the prompt."""
+    return bool(prompt.tool_use_id and event.tool_use_id)
 
 
 def amend_record(inbox: Inbox, item: Item, action: str, at: str, answered: str = "") -> None:
@@ -211,7 +218,7 @@ def _same(event: AgentPrompt, asked: Sequence[_Asked]) -> Iterator[_Asked]:
         prompt = one.prompt
         if (prompt.tool, prompt.agent_id) != (event.tool, event.agent_id):
             continue
-        if prompt.tool_use_id and event.tool_use_id:
+        if _is_named(event, prompt):
             if prompt.tool_use_id == event.tool_use_id:
                 yield one
             continue

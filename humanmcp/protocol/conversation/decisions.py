@@ -30,8 +30,9 @@ class DecisionRecord(NamedTuple):
     `action` is what was decided: `allow`, `change` (allowed with changes), `deny`, `answer`,
     `decline`, `no answer`, `hand back` (to the agent's own dialog), `error` or `fault`; for a
     message that a tap held `allow`, `change`, `deny` (answered instead of the server) or `drop`.
-    `keyboard`, `ended` and `ran` (although it was denied) say what an agent did without it. `late`
-    says that the decision before was not printed in time, `unconfirmed` that nobody knows whether.
+    `keyboard`, `ended`, `ran` (although it was denied) and `equal ran` (this one, or one like it)
+    say what an agent did without it. `late` says that the decision before was not printed in time,
+    `unconfirmed` that nobody knows whether.
     `device` is the device that it came from, "" for the computer of the desk; `where` says the same
     in words. `shown_at` is when the desk first showed the request to somebody, `sent_at` when the
     person sent the answer, `taken_at` when the server or tap wrote it. `agent` names the host,

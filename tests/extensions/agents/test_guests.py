@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -31,14 +32,14 @@ from hypothesis.stateful import (
 )
 
 from humanmcp.answering import approvals, service
-from humanmcp.answering.guests import note_told
+from humanmcp.answering.guests import note_told, twins_of
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.standing import Standing
 from humanmcp.extensions.agents.asking import PromptWaiting
 from humanmcp.extensions.agents.guests import guest_name, note_event
 from humanmcp.extensions.agents.printer import Printer
 from humanmcp.inbox import records
-from humanmcp.inbox.contract import Reply, StoreError
+from humanmcp.inbox.contract import Item, Key, Reply, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.decisions import ChainEnd, verify_decisions
 from humanmcp.protocol.conversation.prompts import AgentPrompt, read_prompt
@@ -108,6 +109,8 @@ class Guests(RuleBasedStateMachine):
         self.home.chmod(0o700)
         self.desk = FolderInbox(self.home)
         self.played: list[Played] = []
+        self._before: dict[Key, Item] = {}
+        """The prompts as they were before the last tool ran."""
         self.patterns: set[tuple[str, str, str]] = set()
         """What is allowed without asking: the agent, the folder and the command."""
 
@@ -124,6 +127,10 @@ class Guests(RuleBasedStateMachine):
         """An agent asks: a pattern allows it only in its own session and folder."""
         sent = {**CLAUDE, "session_id": agent, "cwd": folder, "tool_input": {"command": command}}
         sent |= {"agent_id": sub, "agent_type": "Explore"} if sub else {}
+        return self.play(sent)
+
+    def play(self, sent: dict[str, Any]) -> Played:
+        """Ask as an agent that sends this."""
         text = json.dumps(sent)
         printed = self.home / f"printed {len(self.played)}"
         sink = os.open(printed, os.O_WRONLY | os.O_CREAT, 0o600)
@@ -131,7 +138,7 @@ class Guests(RuleBasedStateMachine):
         printer = Printer(prompt, sink, time.monotonic() + LIMIT, LIMIT)
         inbox = FolderInbox(self.home)
         waiting = PromptWaiting(inbox, printer, text.encode(), text)
-        is_allowed = (agent, folder, command) in self.patterns
+        is_allowed = _pattern(sent) in self.patterns
         assert waiting.is_shown() is not is_allowed
         one = Played(sent, waiting, inbox, printed, {Standing.WAITS}, may_allow=is_allowed)
         if is_allowed:
@@ -148,6 +155,7 @@ class Guests(RuleBasedStateMachine):
 
         The hook that tells this may die at each of its writes, and the agent before it reads them.
         """
+        self._before = {each.waiting.key: self._opened(each).item for each in self.played}
         said = self._tell(one.sent, "PostToolUse", dies)
         same = [each for each in self.played if _key(each) == _key(one) and not each.became]
         allowed = [each for each in same if each.decision == "allow"]
@@ -157,20 +165,23 @@ class Guests(RuleBasedStateMachine):
         if allowed:
             allowed[0].expected = {Standing.ALLOWED}
             allowed[0].became = "unknown" if dies else "ran"
-        elif len(open_ones) == 1:
-            self._gone(open_ones[0], Standing.KEYBOARD)
-        elif open_ones:
-            self._twins(open_ones)
-        elif denied:
-            denied[0].expected, denied[0].became = {Standing.RAN}, "ran"
+        else:
+            self._twins(open_ones, denied)
 
-    def _twins(self, open_ones: list[Played]) -> None:
+    def _twins(self, open_ones: list[Played], denied: list[Played]) -> None:
         """Nothing tells which of several equal ones it was, until all of them have run."""
+        had_twins = any(twins_of(self._before[one.waiting.key]) for one in open_ones)
         for one in open_ones:
             one.waiting.step(time.monotonic())
-        if not any(self._opened(one).item.reply is None and self._waits(one) for one in open_ones):
-            for one in open_ones:
-                self._gone(one, Standing.KEYBOARD)
+        is_gone = not any(self._waits(one) for one in open_ones)
+        if len(open_ones) + len(denied) > 1 and not had_twins:
+            assert not open_ones or not is_gone
+        elif not had_twins:
+            assert is_gone
+        for one in open_ones if is_gone else ():
+            self._gone(one, Standing.KEYBOARD)
+        for one in denied:
+            one.expected, one.became = {Standing.EQUAL_RAN}, "equal ran"
 
     @rule(
         agent=AGENTS,
@@ -287,7 +298,7 @@ class Guests(RuleBasedStateMachine):
         assert result.outcome is service.Outcome.QUEUED
         if how == "allow" and like:
             approvals.allow_like(opened, approvals.patterns_of(opened)[0])
-            self.patterns.add(_pattern(one))
+            self.patterns.add(_pattern(one.sent))
         return True
 
     # -- what a disk does -------------------------------------------------------------------------
@@ -414,7 +425,7 @@ class Guests(RuleBasedStateMachine):
             frames = self.desk.frames(one.waiting.key.session)
             mine = [f for f in frames if f.number == one.waiting.key.number and f.decision]
             actions = [json.loads(frame.decision)["action"] for frame in mine]
-            *_, last = ["", *(each for each in actions if each != "ran")]
+            *_, last = ["", *(each for each in actions if each != "equal ran")]
             behavior = {"allow": "allow", "deny": "deny"}.get(last, "")
             if not one.is_killed:
                 assert behavior == one.behavior or (one.is_unrecorded and last == "")
@@ -435,9 +446,9 @@ class Guests(RuleBasedStateMachine):
             content = "".join(f"{one.decision}\n" for one in frames if one.decision).encode()
             known = {facts.name: ChainEnd(facts.decisions, facts.last_decision)}
             actions = [json.loads(line)["action"] for line in content.splitlines()]
-            names = [guest_name(one.prompt) for one in self.played if Standing.RAN in one.expected]
-            ran = names.count(facts.name)
-            assert actions.count("ran") == ran
+            ran = [one for one in self.played if Standing.EQUAL_RAN in one.expected]
+            names = [guest_name(one.prompt) for one in ran]
+            assert actions.count("equal ran") == names.count(facts.name)
             if content:
                 assert list(verify_decisions(content, known.get)) == []
 
@@ -454,8 +465,8 @@ class Guests(RuleBasedStateMachine):
         one.is_over, one.expected = True, {standing}
 
 
-def _pattern(one: Played) -> tuple[str, str, str]:
-    return one.sent["session_id"], one.sent["cwd"], one.sent["tool_input"]["command"]
+def _pattern(sent: dict[str, Any]) -> tuple[str, str, str]:
+    return sent["session_id"], sent["cwd"], sent["tool_input"]["command"]
 
 
 def _key(one: Played) -> tuple[str, str, str]:
@@ -473,6 +484,94 @@ def test_a_tool_that_runs_for_long_is_still_known_by_its_prompt() -> None:
     guests.run_at_the_keyboard(first, "")
     guests.what_is_told_is_so()
     guests.what_is_told_of_a_note_is_so()
+    guests.teardown()
+
+
+PERMISSION: Final = dict(CLAUDE)
+BEFORE_A_TOOL: Final = {**CLAUDE, "hook_event_name": "PreToolUse", "tool_use_id": "toolu_1"}
+OTHER: Final = {"tool_use_id": "toolu_2"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "events", "told"),
+    [
+        # Without an id of the call nothing tells whether the one that ran was the denied one.
+        ([(PERMISSION, "deny")], [{}], [Standing.EQUAL_RAN]),
+        ([(PERMISSION, "deny")], [OTHER], [Standing.EQUAL_RAN]),
+        ([(PERMISSION, "deny")], [OTHER, "Stop"], [Standing.EQUAL_RAN]),
+        ([(PERMISSION, "deny")], ["Stop", OTHER], [Standing.DENIED]),
+        ([(PERMISSION, "deny")], [{"tool_input": {"command": "ls"}}], [Standing.DENIAL_SENT]),
+        ([(PERMISSION, "deny")], [{"agent_id": "a1"}], [Standing.DENIAL_SENT]),
+        (
+            [(PERMISSION, "deny")],
+            [{"hook_event_name": "PostToolUseFailure"}],
+            [Standing.DENIAL_SENT],
+        ),
+        # With one it is known.
+        ([(BEFORE_A_TOOL, "deny")], [{"tool_use_id": "toolu_1"}], [Standing.RAN]),
+        ([(BEFORE_A_TOOL, "deny")], [OTHER], [Standing.DENIED]),
+        ([(BEFORE_A_TOOL, "deny")], [{}], [Standing.EQUAL_RAN]),
+        # Of two prompts.
+        ([(PERMISSION, "deny")] * 2, [OTHER], [Standing.EQUAL_RAN] * 2),
+        (
+            [(PERMISSION, "deny"), (PERMISSION, "allow")],
+            [OTHER],
+            [Standing.DENIAL_SENT, Standing.ALLOWED],
+        ),
+        (
+            [(PERMISSION, "allow"), (PERMISSION, "deny")],
+            [OTHER],
+            [Standing.ALLOWED, Standing.DENIAL_SENT],
+        ),
+        (
+            [(PERMISSION, "allow"), (PERMISSION, "deny")],
+            [{}, {}],
+            [Standing.ALLOWED, Standing.EQUAL_RAN],
+        ),
+        ([(PERMISSION, "deny"), (PERMISSION, "")], [OTHER], [Standing.EQUAL_RAN, Standing.WAITS]),
+        (
+            [(PERMISSION, "deny"), (PERMISSION, "")],
+            [{}, {}],
+            [Standing.EQUAL_RAN, Standing.KEYBOARD],
+        ),
+        (
+            [(PERMISSION, "deny"), (PERMISSION, ""), (PERMISSION, "")],
+            [{}, {}],
+            [Standing.EQUAL_RAN, Standing.WAITS, Standing.WAITS],
+        ),
+        (
+            [(BEFORE_A_TOOL, "deny"), (PERMISSION, "")],
+            [{"tool_use_id": "toolu_1"}],
+            [Standing.RAN, Standing.WAITS],
+        ),
+        (
+            [(BEFORE_A_TOOL, "deny"), ({**BEFORE_A_TOOL, **OTHER}, "")],
+            [OTHER],
+            [Standing.DENIED, Standing.KEYBOARD],
+        ),
+        (
+            [(BEFORE_A_TOOL, "deny"), ({**BEFORE_A_TOOL, **OTHER}, "allow")],
+            [OTHER],
+            [Standing.DENIED, Standing.ALLOWED],
+        ),
+    ],
+)
+def test_what_ran_is_told_of_the_prompt_that_it_is_known_to_be(
+    asked: list[tuple[dict[str, Any], str]], events: list[Any], told: list[Standing]
+) -> None:
+    """And of each that it may be, that it is not known."""
+    guests = Guests()
+    played = [guests.play(sent) for sent, _ in asked]
+    for one, (_, how) in zip(played, asked, strict=True):
+        if how:
+            guests.decide(one, how)
+    for event in events:
+        more = {"hook_event_name": event} if isinstance(event, str) else event
+        guests._tell({**CLAUDE, **more}, more.get("hook_event_name", "PostToolUse"))
+    for one in played:
+        if not one.is_over:
+            one.waiting.step(time.monotonic())
+    assert [guests._opened(one).standing for one in played] == told
     guests.teardown()
 
 

@@ -603,20 +603,20 @@ def test_a_question_that_was_answered_at_the_keyboard_takes_its_card_away(agent:
 
 
 @pytest.mark.parametrize("sent", [CLAUDE, {**CLAUDE, "agent_id": "a7", "agent_type": "Explore"}])
-def test_a_tool_that_runs_although_it_was_denied_is_told_and_recorded(
+def test_a_tool_that_runs_although_an_equal_one_was_denied_is_told_and_recorded(
     agent: Agent, sent: Mapping[str, object]
 ) -> None:
-    """Its own dialog was open as well, also for a sub-agent, and somebody was faster there."""
+    """Its own dialog was open as well, also for a sub-agent: perhaps somebody was faster there."""
     with agent.asks(sent) as hook:
         opened = agent.card()
         send(opened, approvals.deny(opened, WORDS))
         assert behavior(said(hook)) == "deny"
     assert open_exchange_of(agent.inbox, opened.key).standing is Standing.DENIAL_SENT
     ran(agent, sent)
-    assert open_exchange_of(agent.inbox, opened.key).standing is Standing.RAN
+    assert open_exchange_of(agent.inbox, opened.key).standing is Standing.EQUAL_RAN
     frames = agent.inbox.frames(opened.key.session)
     actions = [json.loads(frame.decision)["action"] for frame in frames if frame.decision]
-    assert actions == ["deny", "ran"]
+    assert actions == ["deny", "equal ran"]
 
 
 def test_what_came_and_what_went_is_recorded_byte_for_byte(agent: Agent) -> None:
