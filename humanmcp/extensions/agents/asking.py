@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.standing import Standing
 from humanmcp.common.line_pipe import has_reader
-from humanmcp.common.own_process import StopSignals, log_to
-from humanmcp.common.settings import home_folder, make_home
+from humanmcp.common.own_process import StopSignals
 from humanmcp.extensions.agents.guests import (
     ENDINGS,
     amend_record,
@@ -41,12 +40,10 @@ from humanmcp.extensions.agents.guests import (
     write_down,
 )
 from humanmcp.extensions.agents.printer import SECTION
-from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import FALLBACK_POLL, SLOW, Attendant
 from humanmcp.inbox.contract import Answer, InboxError, Item, Key, Purpose, Reply, Waiting
 from humanmcp.inbox.inbox_session import Stamps, signed
 from humanmcp.locales import say
-from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.conversation.approvals import allowed
 from humanmcp.protocol.conversation.prompts import (
     action_of,
@@ -62,7 +59,6 @@ from humanmcp.protocol.diagnostics.model import TextForm
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.common.settings import Settings
     from humanmcp.extensions.agents.printer import Printer
     from humanmcp.inbox.contract import Inbox
 
@@ -70,23 +66,6 @@ logger = logging.getLogger(__name__)
 
 ALLOWED: Final = "allowed"
 """Who decides by a pattern that a person allowed for the session."""
-
-
-def ask(printer: Printer, raw: bytes, text: str, settings: Settings) -> int:
-    """Ask a person about a prompt that came as these bytes. Returns the exit status."""
-    try:
-        home = make_home(home_folder(settings.home))
-        log_to(home)
-        inbox = open_inbox(home, settings.inbox)
-        PromptWaiting(inbox, printer, raw, text).run()
-    except (StopError, OSError) as error:
-        printer.lost(say(SECTION, "lost", why=sentence_of(error)))
-    except Exception:  # an agent must hear what is safe, whatever is wrong here
-        logger.exception("this should not happen; please report it")
-        printer.lost(say(SECTION, "lost", why=say(SECTION, "fault")))
-    if not printer.is_over:
-        printer.lost(say(SECTION, "ended"))
-    return printer.status
 
 
 class PromptWaiting:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 import math
 import time
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.own_process import age, claim, log_to
@@ -24,6 +26,7 @@ from humanmcp.protocol.json.undecoded import BEGINNING
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
@@ -59,58 +62,84 @@ def add_arguments(parser: Parser) -> None:
 
 def cannot_start(arguments: argparse.Namespace, error: StopError) -> int:
     """Print what is safe where the settings cannot be read. Returns the exit status."""
-    printer = _printer(arguments, 1)
-    printer.lost(say(SECTION, "lost", why=error.sentence()))
-    return printer.status
-
-
-def _printer(arguments: argparse.Namespace, sink: int) -> Printer:
-    """Return what knows the agent by the command line alone, as long as nothing was read."""
-    deadline = time.monotonic() - age() + arguments.limit
-    unread = read_prompt("", arguments.host, arguments.event)
-    return Printer(unread, sink, deadline, arguments.limit)
+    return _run(arguments, error)
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Ask a person about the prompt on stdin. Returns the exit status."""
+    return _run(arguments, settings)
+
+
+def _run(arguments: argparse.Namespace, settings: Settings | StopError) -> int:
     source, sink = claim()
-    printer = _printer(arguments, sink)
+    deadline = time.monotonic() - age() + arguments.limit
+    unread = read_prompt("", arguments.host, arguments.event)
+    printer = Printer(unread, sink, deadline, arguments.limit)
     printer.watch_limit()
     try:
         raw, text = _read(source)
         printer.prompt = read_prompt(text, arguments.host, arguments.event)
-    except Exception:  # an agent must hear what is safe, whatever it wrote
-        logger.exception("this should not happen; please report it")
-        printer.lost(say(SECTION, "lost", why=say(SECTION, "fault")))
+        inbox = open_inbox(*_place(settings))
+        if _decides(printer):
+            from humanmcp.extensions.agents import asking  # noqa: PLC0415 - see the head
+
+            asking.PromptWaiting(inbox, printer, raw, text).run()
+            printer.lost(say(SECTION, "ended"))  # unless something was printed
+        else:
+            from humanmcp.extensions.agents import guests  # noqa: PLC0415 - no prompt waits for it
+
+            at = Stamps().at(time.time_ns() // 1_000_000)
+            guests.note_event(inbox, printer.prompt, at, partial(_tell, printer))
+    except Exception as error:  # noqa: BLE001 - an agent must hear what is safe, whatever is wrong
+        return _failed(printer, settings, error)
+    return printer.status if _decides(printer) else 0
+
+
+def _decides(printer: Printer) -> bool:
+    """Return True unless the event tells what is over. Nothing runs by that, and it waits."""
+    return printer.prompt.name not in OVER | ENDED
+
+
+def _failed(printer: Printer, settings: Settings | StopError, error: Exception) -> int:
+    """End a hook that an error has ended: with what is safe, or quietly. Returns the exit status.
+
+    What decides is denied, or asked by the agent; what was not read may decide.
+    """
+    is_known = isinstance(error, StopError | OSError)
+    if not is_known:
+        with suppress(Exception):  # no log: what is safe is printed in any case
+            _place(settings)  # opens it
+            logger.error("this should not happen; please report it", exc_info=error)
+    why = sentence_of(error) if is_known else say(SECTION, "fault")
+    if _decides(printer):
+        printer.lost(say(SECTION, "lost", why=why))
         return printer.status
-    if printer.prompt.name in OVER | ENDED:
-        return _note(printer, settings)
-    from humanmcp.extensions.agents.asking import ask  # noqa: PLC0415 - not for a tool that has run
-
-    return ask(printer, raw, text, settings)
-
-
-def _note(printer: Printer, settings: Settings) -> int:
-    """Take into account that a tool has run, or that a turn has ended."""
-    event = printer.prompt
-    from humanmcp.extensions.agents.guests import note_event  # noqa: PLC0415 - as above
-
-    def tell(note: str) -> bool:
-        said = {"hookEventName": event.name, "additionalContext": note}
-        text = as_json({"hookSpecificOutput": said})
-        return printer.print(text.encode("utf-8", "backslashreplace").decode())
-
-    try:
-        home = make_home(home_folder(settings.home))
-        log_to(home)
-        at = Stamps().at(time.time_ns() // 1_000_000)
-        note_event(open_inbox(home, settings.inbox), event, at, tell)
-    except (StopError, OSError) as error:
+    if is_known:
         from humanmcp.common.terminal import to_stderr  # noqa: PLC0415 - seldom wanted
 
-        to_stderr("humanmcp: ", sentence_of(error))
-        return CANNOT_HAND_BACK
-    return 0
+        to_stderr("humanmcp: ", why)
+    return CANNOT_HAND_BACK if is_known else 0
+
+
+def _place(settings: Settings | StopError) -> tuple[Path, str]:
+    """Open the log. Return the folder of the inbox, and the address of its database or "".
+
+    Raises:
+        StopError: the settings cannot be read, or the folder cannot be used.
+        OSError: the log cannot be written.
+    """
+    if isinstance(settings, StopError):
+        raise settings
+    home = make_home(home_folder(settings.home))
+    log_to(home)
+    return home, settings.inbox
+
+
+def _tell(printer: Printer, note: str) -> bool:
+    """Print a note to the agent. Return True if it has it."""
+    said = {"hookEventName": printer.prompt.name, "additionalContext": note}
+    text = as_json({"hookSpecificOutput": said})
+    return printer.print(text.encode("utf-8", "backslashreplace").decode())
 
 
 def _read(source: int) -> tuple[bytes, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.child import environment
+from humanmcp.common.own_process import LOG_NAME
 from humanmcp.common.terminal import Painted
 from humanmcp.extensions.agents.hook_entries import (
     HOOKS,
@@ -183,7 +184,10 @@ def _is_harmless(words: Sequence[str], allowed: frozenset[str]) -> bool:
 
 
 def _cannot_start(words: Sequence[str]) -> str:
-    """Run a hook on the end of a session that it does not know. Return why that fails, or ""."""
+    """Run a hook on the end of a session that it does not know. Return why that fails, or "".
+
+    A fault of its own is in its log alone: it ends quietly.
+    """
     with tempfile.TemporaryDirectory(prefix="humanmcp-doctor-") as scratch:
         try:
             ran = subprocess.run(  # noqa: S603 - a command of this installation
@@ -197,6 +201,8 @@ def _cannot_start(words: Sequence[str]) -> str:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
-    is_right = ran.returncode == 0 and not ran.stdout
-    told = ran.stderr.decode("utf-8", "replace").strip()
+        log = Path(scratch, "home", LOG_NAME)
+        logged = log.read_bytes() if log.exists() else b""
+    is_right = ran.returncode == 0 and not ran.stdout and not logged
+    told = (ran.stderr + logged).decode("utf-8", "replace").strip()
     return "" if is_right else one_line(told, 300) or str(ran.returncode)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -13,6 +14,8 @@ from humanmcp.protocol.conversation.prompts import Decided, answer
 
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.prompts import AgentPrompt
+
+logger = logging.getLogger(__name__)
 
 SECTION: Final = "hook"
 DENIED: Final = 2
@@ -41,22 +44,24 @@ class Printer:
     def print(self, text: str, words: str = "") -> bool:
         """Print an answer. Return True if the agent has it.
 
-        To an agent that nobody knows a denial is the exit status, with `words` on stderr.
+        To an agent that nobody knows a denial is the exit status, with `words` on stderr. Until
+        all is written the status denies: some agents run the tool after half an answer.
         """
         with self._lock:
             if self.is_over:
                 return False
-            self.is_over = True
+            self.is_over, self.status = True, DENIED
+            is_unknown = self.prompt.event is None and words
             try:
-                if self.prompt.event is None and words:
-                    self.status = DENIED
+                if is_unknown:
                     os.write(2, f"{words}\n".encode("utf-8", "backslashreplace"))
                 raw = f"{text}\n".encode() if text else b""
                 for _written in write_pieces(self.sink, raw):
                     pass
-            except OSError:
+            except Exception as error:  # noqa: BLE001 - whatever it is, the status denies
+                logger.warning("not printed: %r", error)
                 return False
-            self.said = text
+            self.said, self.status = text, DENIED if is_unknown else 0
             return True
 
     def lost(self, words: str) -> str:
@@ -73,8 +78,10 @@ class Printer:
         """End this process with what is safe when it is too late, whatever keeps it."""
 
         def end() -> None:
-            self.lost(self.too_late)
-            os._exit(self.status)
+            try:
+                self.lost(self.too_late)
+            finally:
+                os._exit(self.status)
 
         timer = threading.Timer(max(0.0, self.deadline + LATEST - time.monotonic()), end)
         timer.daemon = True

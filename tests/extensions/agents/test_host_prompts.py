@@ -11,7 +11,7 @@ import pytest
 
 from humanmcp.common.settings import Settings
 from humanmcp.extensions.agents.hook_entries import HOOKS
-from humanmcp.extensions.agents.host_prompts import PROMPTS
+from humanmcp.extensions.agents.host_prompts import PROMPTS, _cannot_start
 from humanmcp.setup.hosts import BY_NAME, HOSTS, Host
 from tests.support.inbox_folder import Ran
 
@@ -97,3 +97,12 @@ def test_no_hook_of_a_repository_runs(
     path.write_text(json.dumps({"hooks": {"PreToolUse": [item]}}))
     assert [one.code for one in PROMPTS.check(Settings())] == ([code] if code else [])
     assert not (stranger / "ran").exists()
+
+
+@pytest.mark.parametrize("is_broken", [True, False])
+def test_a_hook_with_a_fault_of_its_own_is_no_hook_that_works(*, is_broken: bool) -> None:
+    """It ends quietly in the agent, with a line in its log."""
+    script = "import sys; from humanmcp import cli; from humanmcp.extensions.agents import guests; "
+    script += "guests.note_event = None; " if is_broken else ""
+    words = [sys.executable, "-c", f"{script}sys.exit(cli.main(sys.argv[1:]))", "hook"]
+    assert ("this should not happen" in _cannot_start(words)) is is_broken
