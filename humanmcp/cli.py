@@ -7,23 +7,23 @@ It is imported when it is called, so that `serve` starts without the other modul
 from __future__ import annotations
 
 import gc
-import importlib
 import itertools
 import os
 import stat
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp import __version__, extensions
 from humanmcp.common.own_process import ending_in_order, open_standard_descriptors
 from humanmcp.common.parsing import HELP, Formatter, Parser
 from humanmcp.common.settings import SettingError, add_flags, load
 from humanmcp.locales import language_of, speak
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import StopError, called_on
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
 
@@ -120,7 +120,7 @@ def _run(name: str, words: Sequence[str]) -> int:
     # and once more afterwards: `freeze` excludes them.
     gc.disable()
     open_standard_descriptors()
-    module = importlib.import_module(module_of(name))
+    module = _imported(name)
     arguments = parser_of(name, module, words).parse_args(words)
     gc.freeze()
     gc.enable()
@@ -133,6 +133,22 @@ def _run(name: str, words: Sequence[str]) -> int:
     speak(language_of(settings.lang))
     with ending_in_order():
         return int(module.run(arguments, settings))
+
+
+def _imported(name: str) -> ModuleType:
+    found = None if name in COMMANDS else extensions.command(name)
+    if found is None:
+        return import_module(COMMANDS[name])
+    imported: ModuleType = called_on(found.extension, name, import_module, found.module)
+    return imported
+
+
+def _left_out(name: str, otherwise: Any, function: Callable[..., Any], *given: Any) -> Any:  # noqa: ANN401 - what it returns
+    """Call a function of a command; of an extension's command leave out what raises."""
+    found = None if name in COMMANDS else extensions.command(name)
+    if found is None:
+        return function(*given)
+    return extensions.call(found.extension, name, function, *given, otherwise=otherwise)
 
 
 def _without_command(words: Sequence[str]) -> int:
@@ -227,19 +243,23 @@ def _overview() -> _Overview:
     return _Overview(
         parser,
         {
-            name: commands.add_parser(name, help=_summary(parser, name))
+            name: commands.add_parser(name, help=_left_out(name, "", _summary, parser, name))
             for group in found.values()
             for name in group
         },
     )
 
 
+def _add_arguments(name: str, command: Parser) -> None:
+    import_module(module_of(name)).add_arguments(command)
+
+
 def _completion(shell: str) -> str:
     """Return the completion script of a shell, for all commands, flags and values."""
-    shtab = importlib.import_module("shtab")  # no server needs it
+    shtab = import_module("shtab")  # no server needs it
     overview = _overview()
     for name, command in overview.commands.items():
-        importlib.import_module(module_of(name)).add_arguments(command)
+        _left_out(name, None, _add_arguments, name, command)
         for action in command._actions:  # noqa: SLF001 - argparse lists them nowhere else
             if action.metavar in _FILES:
                 action.complete = shtab.FILE  # type: ignore[attr-defined] # it looks there

@@ -35,7 +35,7 @@ from humanmcp.inbox.contract import (
     Writer,
 )
 from humanmcp.locales import spoken_language
-from humanmcp.locales.stop import USAGE_ERROR, StopError
+from humanmcp.locales.stop import USAGE_ERROR, StopError, called_on
 from humanmcp.protocol.conversation import prompts
 from humanmcp.protocol.conversation.approvals import differs
 from humanmcp.protocol.conversation.stages import ExchangeState
@@ -567,10 +567,10 @@ def not_understood(order: Order, text: str) -> str:
             is_understood = text == TAKEN_BACK or HttpFault.read(text) is not None
         case Order.EXTENSION:
             name, _, words = text.partition(" ")
-            code, understand = "extension", extensions.brought("orders", name)
-            is_understood = understand is not None
-            if understand is not None:
-                understand(words)
+            code, brought = "extension", next(extensions.brought_by("orders", name), None)
+            is_understood = brought is not None
+            if brought is not None:
+                called_on(brought[0], f"order {name}", brought[1], words)
         case Order.PARK:
             code, is_understood = "park", re.fullmatch(r"[0-9]{1,12}", text) is not None
         case Order.STATUS:

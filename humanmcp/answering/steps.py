@@ -76,8 +76,8 @@ _UNKNOWN: Final = _Unknown()
 @cache
 def kind_named(name: str) -> StepKind:
     """Return what reads the steps of a kind."""
-    found: StepKind | None = extensions.brought("kinds", name)
-    return _UNKNOWN if found is None else found
+    found = (extensions.guard(*one, _Unknown) for one in extensions.brought_by("kinds", name))
+    return next(found, _UNKNOWN)
 
 
 def step_of(item: Item) -> StepKind | None:

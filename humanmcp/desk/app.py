@@ -8,6 +8,7 @@ import hashlib
 import logging
 import mimetypes
 from functools import cache, partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -89,7 +90,13 @@ PAGES: Final = (
         send_page.router,
     ),
     *(login_page.router, login_page.choices),
-    *(one.router for one in extensions.loaded("pages")),
+    *filter(
+        None,
+        (
+            extensions.call(name, "pages", attrgetter("router"), module)
+            for name, module in extensions.parts("pages")
+        ),
+    ),
 )
 
 MOST_COUNTED: Final = 9

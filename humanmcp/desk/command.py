@@ -24,6 +24,7 @@ from humanmcp.desk.guard import Address
 from humanmcp.desk.inbox.saved_answers import Shelf
 from humanmcp.desk.live import Live
 from humanmcp.desk.login import FILE_NAME, Door
+from humanmcp.desk.moments import Listener
 from humanmcp.desk.settings import snippets
 from humanmcp.http.listening import (
     EVERYWHERE,
@@ -41,7 +42,7 @@ from humanmcp.locales.stop import REFUSED, StopError, sentence_of, stopped
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from humanmcp.common.parsing import Parser
@@ -213,6 +214,14 @@ def _serve(
     return 0
 
 
+def _listeners(home: Path) -> Iterator[Listener]:
+    """Make the listeners of a desk in its folder. Their faults stay in them."""
+    for name, make in extensions.parts("desks"):
+        made = extensions.call(name, "desks", make, home)
+        if made is not None:
+            yield extensions.guard(name, made, Listener, {"try_now": (OSError,)})
+
+
 def make_desk(
     home: Path,
     address: Address,
@@ -234,5 +243,5 @@ def make_desk(
         book=book,
         language=settings.lang,
         server_settings=server_settings or {},
-        listeners=[make(home) for make in extensions.loaded("desks")],
+        listeners=list(_listeners(home)),
     )

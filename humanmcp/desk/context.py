@@ -162,7 +162,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "device": device_of(request),
         "opens": OWN_TEXT if who_asks(request.scope) & OWN else 0,
         "watched": any(one.watches for one in desk.listeners),
-        "marks": [Markup(show(request)) for show in extensions.loaded("marks")],  # noqa: S704 - their own HTML
+        "marks": list(map(Markup, extensions.shown("marks", request))),
         "holding": holding(desk),
         "editor": editor_address(),
         "around": desk.around(request),

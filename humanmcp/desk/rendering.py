@@ -183,8 +183,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals |= {"static": static(), "links": extensions.links, "say": say}
+    environment.globals |= {"static": static(), "links": links, "say": say}
     environment.globals |= {"brought": extensions.only, "styles": extensions.styles}
+    environment.globals |= {"extension_faults": extensions.faults}
+    environment.globals |= {"brought_template": brought_template}
     environment.filters |= {"visible": visible, "one_line": one_line, "ordered": ordered}
     environment.filters |= {
         "markdown": blocks,
@@ -196,6 +198,35 @@ def _environment() -> Environment:
     environment.filters |= {"told": told, "reason_of": reason_of}
     environment.filters |= {"nameless": nameless}
     return environment
+
+
+class ShownLink(NamedTuple):
+    """A link to a page of an extension: its address and its text."""
+
+    address: str
+    words: str
+
+
+def links(place: str, more: str = "", **fillings: object) -> list[ShownLink]:
+    """Return the links at a place, the addresses filled; `more` ends the code of the sentence."""
+    found = (
+        extensions.call(one.section, f"link {one.address}", _shown_link, one, more, fillings)
+        for one in extensions.links(place)
+    )
+    return [one for one in found if one is not None]
+
+
+def _shown_link(link: extensions.Link, more: str, fillings: Mapping[str, object]) -> ShownLink:
+    address = link.address.format(**fillings) if fillings else link.address
+    return ShownLink(address, say(link.section, f"{link.code}{more}"))
+
+
+@pass_context
+def brought_template(context: Context, name: str) -> Markup:
+    """Render a template of an extension here, below whose name it is."""
+    extension, given = name.partition("/")[0], context.get_all()
+    html = extensions.call(extension, name, lambda: template(name).render(given), otherwise="")
+    return Markup(html)  # noqa: S704 - its own HTML
 
 
 HIDDEN_NAMES: Final = "hidden_names"

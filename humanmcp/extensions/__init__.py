@@ -13,7 +13,9 @@ Modules are named and not imported: who needs one imports it, so a server does n
 Beside its `__init__.py` the package may have `locales/en/` and `locales/ja/` with sentences,
 `templates/` for its pages, and `static/` with the files that they load from `{{ static }}NAME/`.
 
-What cannot be loaded is left out and told on stderr: no extension keeps a server from starting.
+What cannot be loaded, and what raises, is left out and told (`Fault`): no extension keeps a server
+from starting, or breaks a page, a command or a session of the core. What the core calls of an
+extension it calls through `call`, or `guard` for an object with several moments.
 """
 
 from __future__ import annotations
@@ -23,10 +25,13 @@ import importlib
 import logging
 import os
 import sys
-from functools import cache
+import traceback
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.common.guarded import guarded_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -162,6 +167,106 @@ class Extension(NamedTuple):
     """More formats of an export, by name."""
 
 
+class Fault(NamedTuple):
+    """What was left out of an extension: a moment, a kind or a module of it, which raised."""
+
+    extension: str
+    """Its name; of what cannot be imported the package."""
+    part: str
+    error: str
+
+
+_FAULTS: Final[dict[tuple[str, str, str], Fault]] = {}
+_TELLERS: Final[list[Callable[[Fault], object]]] = []
+
+
+def on_fault(tell: Callable[[Fault], object]) -> None:
+    """Have each fault told, once."""
+    _TELLERS.append(tell)
+
+
+def faults() -> tuple[Fault, ...]:
+    """Return the first fault of each extension in this process."""
+    return tuple({one.extension: one for one in reversed(_FAULTS.values())}.values())[::-1]
+
+
+def note_fault(extension: str, part: str, error: BaseException) -> None:
+    """Log a fault with its traceback and tell it, if it is the first of its kind at this part."""
+    key = (extension, part, type(error).__name__)
+    if key not in _FAULTS:
+        said = traceback.format_exception_only(error)[-1].strip()  # its own `str` may raise, too
+        _FAULTS[key] = Fault(extension, part, said)
+        logger.error("extension %s: %s is left out", extension, part, exc_info=error)
+        for tell in _TELLERS:
+            tell(_FAULTS[key])
+
+
+def call(
+    extension: str,
+    part: str,
+    function: Callable[..., Any],
+    *given: Any,  # noqa: ANN401 - whatever an extension takes
+    otherwise: Any = None,  # noqa: ANN401 - as above
+    passes: tuple[type[Exception], ...] = (),
+) -> Any:  # noqa: ANN401 - as above
+    """Call a function of an extension. If it raises, note the fault and return `otherwise`.
+
+    `passes` are the errors that belong to what it promises: they are the caller's.
+    """
+    fails = partial(_otherwise, extension, part, lambda *_given: otherwise, passes)
+    return guarded_call(function, fails, may_be_none=True)(*given)
+
+
+def guard(
+    extension: str,
+    part: Any,  # noqa: ANN401 - as above
+    base: type,
+    passes: Mapping[str, tuple[type[Exception], ...]] = _NONE,
+    instead: Mapping[str, Callable[..., Any]] = _NONE,
+) -> Any:  # noqa: ANN401 - as above
+    """Guard each moment that `base` has: where that of `part` raises, `base` does what it does.
+
+    `passes` has the errors that a moment may raise, `instead` what else to do for some. To return
+    nothing where something is promised is a fault, too, and so is an iterator that raises. What is
+    no `base` gets one in front of it.
+    """
+    guarded = part if isinstance(part, base) else base()
+    for name in (one for one in dir(base) if not one.startswith("_")):
+        own: Any = getattr(part, name, None)
+        ours = getattr(base, name)
+        if not callable(ours):
+            if guarded is not part and own is not None:
+                setattr(guarded, name, own)
+        elif getattr(own, "__func__", None) is not ours:
+            returns = str(ours.__annotations__["return"])
+            if returns.startswith(("Sequence", "Iterator")):
+                own = partial(_whole, own)  # an iterator may raise late
+            otherwise = partial(instead.get(name, ours), guarded)
+            fails = partial(_otherwise, extension, name, otherwise, passes.get(name, ()))
+            heard = guarded_call(own, fails, may_be_none="None" in returns)
+            object.__setattr__(guarded, name, heard)
+    return guarded
+
+
+def _whole(own: Callable[..., Iterable[Any]], *given: Any, **named: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as above
+    return tuple(own(*given, **named))
+
+
+def _otherwise(
+    extension: str,
+    part: str,
+    otherwise: Callable[..., Any],
+    passes: tuple[type[Exception], ...],
+    error: BaseException | None,
+    *given: Any,  # noqa: ANN401 - as above
+    **named: Any,  # noqa: ANN401 - as above
+) -> Any:  # noqa: ANN401 - as above
+    if isinstance(error, passes):
+        raise error
+    note_fault(extension, part, error or TypeError("it returned nothing"))
+    return otherwise(*given, **named)
+
+
 class Installed(NamedTuple):
     """An installed extension: its name, the folder of its package, what it brings."""
 
@@ -221,22 +326,39 @@ def load(value: str) -> Any:  # noqa: ANN401 - whatever an extension brings
 
     What it prints goes to stderr: stdout is a server's protocol.
     """
+    return call(value.partition(":")[0].rpartition(".")[0] or value, value, _imported, value)
+
+
+def _imported(value: str) -> Any:  # noqa: ANN401 - as above
     module, _, name = value.partition(":")
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            loaded = importlib.import_module(module)
-            return getattr(loaded, name) if name else loaded
-    except (Exception, SystemExit) as error:  # a stranger's code: whatever is wrong there
-        logger.exception("an extension cannot be loaded")
-        with contextlib.suppress(OSError, AttributeError, ValueError):
-            sys.stderr.write(f"humanmcp: {value}: {type(error).__name__}: {error}\n")
-        return None
+    with contextlib.redirect_stdout(sys.stderr):
+        loaded = importlib.import_module(module)
+        return getattr(loaded, name) if name else loaded
+
+
+def parts(kind: str) -> Iterator[tuple[str, Any]]:
+    """Yield what the extensions bring of what is named, each after its extension's name."""
+    for one in installed():
+        for value in getattr(one.brings, kind):
+            if (part := load(value)) is not None:
+                yield one.name, part
 
 
 def loaded(kind: str) -> tuple[Any, ...]:
     """Return what the extensions bring of what is named: "capabilities", "pages", "endpoints"."""
-    named = [value for one in installed() for value in getattr(one.brings, kind)]
-    return tuple(part for part in map(load, named) if part is not None)
+    return tuple(part for _name, part in parts(kind))
+
+
+def shown(kind: str, *given: Any) -> list[str]:  # noqa: ANN401 - as above
+    """Return the HTML of each function of what is named: "marks", "below"."""
+    return [call(name, kind, _html, show, *given, otherwise="") for name, show in parts(kind)]
+
+
+def _html(show: Callable[..., object], *given: Any) -> str:  # noqa: ANN401 - as above
+    html = show(*given)
+    if not isinstance(html, str):
+        raise TypeError(f"returns {type(html).__name__}, not HTML")
+    return html
 
 
 class Command(NamedTuple):
@@ -268,8 +390,15 @@ def commands() -> Mapping[str, Command]:
 
 def brought(kind: str, name: str) -> Any:  # noqa: ANN401 - as above
     """Return what an extension brings under a name, such as of "orders"; None if none does."""
-    found = (getattr(one.brings, kind).get(name) for one in installed())
-    return next(filter(None, map(load, filter(None, found))), None)
+    return next((part for _name, part in brought_by(kind, name)), None)
+
+
+def brought_by(kind: str, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield what is brought under a name, each after its extension's name."""
+    for one in installed():
+        value = getattr(one.brings, kind).get(name)
+        if value and (part := load(value)) is not None:
+            yield one.name, part
 
 
 def book(name: str) -> Path | None:

@@ -27,9 +27,11 @@ def open_inbox(home: Path, where: str = "", name: str = "") -> Inbox:
 
         return FolderInbox(home)
     scheme, _, rest = where.partition("://")
-    open_there = extensions.brought("inboxes", scheme) if rest else None
-    if open_there is None:
+    brought = next(extensions.brought_by("inboxes", scheme), None) if rest else None
+    if brought is None:
         from humanmcp.inbox.contract import InboxError  # noqa: PLC0415 - as above
 
         raise InboxError("no address", where=where.partition(":")[0])
-    return open_there(where, home, name)  # type: ignore[no-any-return]  # what an extension brings
+    from humanmcp.locales.stop import called_on  # noqa: PLC0415 - as above
+
+    return called_on(brought[0], scheme, brought[1], where, home, name)  # type: ignore[no-any-return]  # what an extension brings

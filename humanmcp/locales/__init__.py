@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
@@ -49,6 +50,20 @@ _NAMED: Final = (("got", "json_type"), ("was", "message_kind"), ("now", "message
 """Fillings of problems that are codes, and the sections with their words."""
 
 
+def _tell(fault: extensions.Fault) -> None:
+    """Tell on stderr, where a server's or a command's person reads, what is left out."""
+    with suppress(OSError, AttributeError, ValueError):  # there is no stderr
+        from humanmcp.protocol.json.visible import one_line  # noqa: PLC0415 - seldom needed
+
+        said = one_line(say("extension", "fault", **fault._asdict()), _MOST_TOLD)
+        sys.stderr.write(f"humanmcp: {said}\n")
+
+
+extensions.on_fault(_tell)
+_MOST_TOLD: Final = 300
+"""Characters."""
+
+
 @cache
 def sentences_of(section: str, language: str) -> Mapping[str, str]:
     """Return the sentences of one section by code; none if there is no such section."""
@@ -58,8 +73,12 @@ def sentences_of(section: str, language: str) -> Mapping[str, str]:
             return found
     from humanmcp.locales.compiling import refresh  # noqa: PLC0415 - once after each change
 
-    made = (refresh(language, section, folder, folder / "compiled") for folder in _folders())
-    return next(filter(None, made), {})
+    ours = refresh(language, section, _FOLDER, _FOLDER / "compiled")
+    made = (
+        extensions.call(name, "locales", refresh, language, section, folder, folder / "compiled")
+        for name, folder in extensions.folders("locales")
+    )
+    return ours or next(filter(None, made), {})
 
 
 def _folders() -> Iterator[Path]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import re
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from humanmcp.locales import describe, find_sentence, say, speaking
 from humanmcp.protocol.diagnostics.model import Diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 REFUSED = 1
 """Exit status: it was understood, and not done."""
@@ -47,6 +47,22 @@ def stopped(section: str, code: str, status: int = USAGE_ERROR, /, **fillings: o
     error = StopError(code, **fillings)
     error.section, error.status = section, status
     return error
+
+
+def called_on(extension: str, part: str, function: Callable[..., Any], *given: Any) -> Any:  # noqa: ANN401 - what an extension takes and returns
+    """Call what a person asked an extension for. What else it raises stops the command in words.
+
+    Raises:
+        StopError: it says why, or it has a fault.
+        OSError: as it promises.
+    """
+    try:
+        return function(*given)
+    except (StopError, OSError):
+        raise
+    except (Exception, SystemExit) as error:  # a stranger's code: whatever is wrong there
+        why = f"{type(error).__name__}: {error}"
+        raise stopped("extension", "asked", 1, extension=extension, part=part, error=why) from error
 
 
 class Sayable(Protocol):

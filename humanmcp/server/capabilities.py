@@ -5,19 +5,24 @@ Those of extensions come before the answer book: they may answer what it would a
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import extensions
+from humanmcp.protocol.answer_book.decision import BY_PERSON
 from humanmcp.server.answer_book import AnswerBook
+from humanmcp.server.front_end import FrontEnd
 from humanmcp.server.keepalive import Keepalive
+from humanmcp.server.moments import Capability
 from humanmcp.server.orders import Orders
 from humanmcp.server.parking import ParkedCalls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.server.moments import Capability, Way
+    from humanmcp.protocol.answer_book.decision import Decision
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.server.moments import Way
 
 
 _FIRST: Final[tuple[Callable[[Way], Capability | None], ...]] = (
@@ -33,4 +38,22 @@ _LAST: Final[tuple[Callable[[Way], Capability | None], ...]] = (
 @cache
 def capabilities() -> tuple[Callable[[Way], Capability | None], ...]:
     """Return what makes each capability of a session, those of extensions too."""
-    return (*_FIRST, *extensions.loaded("capabilities"), *_LAST)
+    brought = (partial(_guarded, *one) for one in extensions.parts("capabilities"))
+    return (*_FIRST, *brought, *_LAST)
+
+
+def _guarded(name: str, make: Callable[[Way], Capability | None], way: Way) -> Capability | None:
+    """Make a capability of an extension whose faults stay in it."""
+    made = extensions.call(name, "capabilities", make, way)
+    base = FrontEnd if isinstance(made, FrontEnd) else Capability
+    if made is None:
+        return None
+    guarded: Capability = extensions.guard(name, made, base, instead={"decide": _decide_without})
+    return guarded
+
+
+def _decide_without(
+    _capability: Capability, exchange: Exchange, rest: Callable[[Exchange], Decision]
+) -> Decision:
+    """Leave a call to a person: it is not known what the capability would have kept from a rule."""
+    return BY_PERSON if exchange.method == "tools/call" else rest(exchange)

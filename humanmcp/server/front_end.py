@@ -13,7 +13,6 @@ class FrontEnd(Capability):
     Other front ends submit to the inbox.
     """
 
-    @property
     def is_open(self) -> bool:
         """Whether people can answer there; not after `probed` until it is `shown`."""
         return True

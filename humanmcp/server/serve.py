@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -29,12 +29,13 @@ from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import SLOW, Attendant, on_a_beat
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.locales import say, spoken_language
-from humanmcp.locales.stop import StopError, sentence_of, stopped
+from humanmcp.locales.stop import StopError, called_on, sentence_of, stopped
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.protocol.session import McpSession
 from humanmcp.protocol.tables import versions
 from humanmcp.server.connection import PipeConnection
 from humanmcp.server.journal import Clock, Journal
+from humanmcp.server.serve_part import ServePart
 from humanmcp.server.session import ServedSession
 from humanmcp.server.waiting import ServeOptions
 
@@ -45,9 +46,9 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import ServerInbox
+    from humanmcp.protocol.http.inbound import HttpAddress
     from humanmcp.server.connection import Connection
     from humanmcp.server.resuming import Resumed
-    from humanmcp.server.serve_part import ServePart
 
 logger = logging.getLogger(__name__)
 
@@ -138,8 +139,11 @@ def add_arguments(parser: Parser) -> None:
         part.add_arguments(parser)
 
 
+@cache
 def _parts_brought() -> Sequence[ServePart]:
-    return extensions.loaded("serving")
+    asked = {"read": (StopError, OSError)}
+    found = extensions.parts("serving")
+    return [extensions.guard(name, part, ServePart, asked) for name, part in found]
 
 
 def add_flags_of_server(parser: Parser) -> None:
@@ -171,7 +175,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return _run_http(arguments, settings, files)
     typed = os.isatty(0)
     stderr = Stderr()
-    for one in (each for brought in extensions.loaded("endpoints") for each in brought.SETTINGS):
+    endpoints = extensions.loaded("endpoints")
+    for one in (each for brought in endpoints for each in getattr(brought, "SETTINGS", ())):
         if getattr(arguments, one.name, None):  # typed: what a file says is for other servers, too
             stderr.write(f"humanmcp: {say('serve', 'needs http', flag=f'--{one.name}')}\n")
             return CANNOT_START
@@ -222,7 +227,10 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
             url=arguments.url,
             pages=arguments.allow_origin,
         )
-        asked = [one.of(parts, inbox, address) for one in extensions.loaded("endpoints")]
+        asked = [
+            _asked_of(name, one, parts, inbox, address)
+            for name, one in extensions.parts("endpoints")
+        ]
     except (StopError, OSError) as error:
         stderr.write(f"humanmcp: {sentence_of(error)}\n")
         return CANNOT_START
@@ -242,6 +250,22 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
         endpoints=[one for one in asked if one is not None],
     )
     return _ended(parts.options, 0, stderr)
+
+
+def _asked_of(
+    extension: str,
+    brought: Any,  # noqa: ANN401 - a class of an extension
+    parts: ServerParts,
+    inbox: ServerInbox,
+    address: HttpAddress,
+) -> Any:  # noqa: ANN401 - its object
+    """Return what an extension puts at the address, None for nothing.
+
+    What was asked for is not left out: it may be what keeps strangers away.
+    """
+    is_asked = any(parts.options.added.get(one.name) for one in getattr(brought, "SETTINGS", ()))
+    ask = called_on if is_asked else extensions.call
+    return ask(extension, "endpoints", brought.of, parts, inbox, address)
 
 
 def _ended(options: ServeOptions, status: int, stderr: Stderr) -> int:

@@ -180,7 +180,7 @@ class ServedSession:
 
         Not of a probe's process: it has given its files back, and nothing is to be said yet.
         """
-        return self._when_quiet is not None and all(one.is_open for one in self._fronts)
+        return self._when_quiet is not None and all(one.is_open() for one in self._fronts)
 
     def _announce(self) -> None:
         when_quiet, self._when_quiet = self._when_quiet, None

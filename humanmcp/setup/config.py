@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from humanmcp import extensions
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common import jsonc
 from humanmcp.common.settings import (
@@ -36,6 +35,7 @@ from humanmcp.setup.config_file import (
     as_laid_out,
     with_more_tries,
 )
+from humanmcp.setup.doctor import setup_parts
 from humanmcp.setup.hosts import (
     APPROVAL_WAIT,
     BY_NAME,
@@ -131,7 +131,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> Wanted:
     if arguments.http and not host.remote:
         raise ConfigFileError("no url", label=host.label)
     given = passed_on(settings, vars(arguments), os.environ, spoken_language())
-    parts = (one.of(host, given, arguments.wait) for one in extensions.loaded("setups"))
+    parts = (one.of(host, given, arguments.wait) for one in setup_parts())
     addition = next(filter(None, parts), None)
     if arguments.approvals and not (host.prompts_to or addition):
         raise ConfigFileError("no approvals", label=host.label)

@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp import extensions
 from humanmcp.answering.schema import TypedDict, filled
@@ -30,7 +30,7 @@ from humanmcp.common.settings import (
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.inbox.life_lock import is_held
 from humanmcp.locales import say
-from humanmcp.locales.stop import REFUSED, in_language
+from humanmcp.locales.stop import REFUSED, StopError, in_language
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
 from humanmcp.setup.hosts import (
@@ -90,14 +90,21 @@ class Finding:
     section: str = SECTION
 
 
-class SetupPart(Protocol):
+class SetupPart:
     """What an extension names in `setups`."""
 
     def of(self, host: Host, given: Mapping[str, Any], wait: int | None) -> Addition | None:
         """Return what belongs to a host. `given` are settings, `wait` the seconds that it waits."""
 
-    def check(self, settings: Settings) -> Iterator[Finding]:
+    def check(self, settings: Settings) -> Iterator[Finding]:  # noqa: ARG002 - a part that is left out
         """Yield what is so of what was written or set, and what is wrong with it."""
+        return iter(())
+
+
+def setup_parts() -> list[SetupPart]:
+    """Return what extensions add. Their faults stay in them."""
+    found = extensions.parts("setups")
+    return [extensions.guard(name, part, SetupPart, {"of": (StopError,)}) for name, part in found]
 
 
 def _finding(level: Level, code: str, **fillings: object) -> Finding:
@@ -436,7 +443,7 @@ def findings(settings: Settings) -> Iterator[Finding]:
     yield from check_desk(settings)
     yield from check_editor()
     yield from check_hosts()
-    for part in extensions.loaded("setups"):
+    for part in setup_parts():
         yield from part.check(settings)
 
 

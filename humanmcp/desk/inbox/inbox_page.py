@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -207,16 +207,11 @@ def _show_inbox(
     }
     if opened is not None:
         values |= _message(desk, opened, options)
-        values["below"] = [Markup(show(request, opened)) for show in _shown_below()]  # noqa: S704 - their own HTML
+        values["below"] = list(map(Markup, extensions.shown("below", request, opened)))
         values["answered_by"] = summary.answered_by(values["item"], device_of(request))
         if getattr(request.state, "looks_on", False):
             values |= {"answerable": False, "decidable": False, "initial_state": script_json(None)}
     return page(request, "inbox/inbox.html", **values)
-
-
-@cache
-def _shown_below() -> tuple[Any, ...]:
-    return extensions.loaded("below")
 
 
 def _panel(request: Request, key: Key | None) -> Panel | None:
@@ -346,7 +341,7 @@ def _message(desk: Desk, opened: OpenExchange, options: ViewOptions) -> dict[str
         )
     step = opened.step
     return {
-        "step": None if step is None else {"template": step.template, **step.view(item)},
+        "step": None if step is None else {**step.view(item), "template": step.template},
         "approval": approval_view(opened, whole=options.whole),
         "why": _why(options.why),
         "item": item,

@@ -118,7 +118,6 @@ class TextFileAnswers(FrontEnd):
     def start(self, wake: Callable[[], object]) -> None:
         self._wake = wake
 
-    @property
     def is_open(self) -> bool:
         return self.files is not None
 

@@ -1,0 +1,16 @@
+"""What runs at each moment that an extension hears. All else of a fault is in `extensions`."""
+
+from typing import Any
+
+
+def guarded_call(own: Any, fails: Any, *, may_be_none: bool) -> Any:  # noqa: ANN401 - whatever is called
+    """Call `own`. Where it raises, or returns nothing and should not, `fails` decides."""
+
+    def heard(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - as above
+        try:
+            result = own(*given, **named)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's code: whatever is wrong
+            return fails(error, *given, **named)
+        return result if result is not None or may_be_none else fails(None, *given, **named)
+
+    return heard
