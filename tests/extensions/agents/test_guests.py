@@ -490,6 +490,8 @@ def test_a_tool_that_runs_for_long_is_still_known_by_its_prompt() -> None:
 PERMISSION: Final = dict(CLAUDE)
 BEFORE_A_TOOL: Final = {**CLAUDE, "hook_event_name": "PreToolUse", "tool_use_id": "toolu_1"}
 OTHER: Final = {"tool_use_id": "toolu_2"}
+SUB_AGENT: Final = {**CLAUDE, "agent_id": "a1", "agent_type": "Explore"}
+STOP: Final = {"hook_event_name": "Stop"}
 
 
 @pytest.mark.parametrize(
@@ -554,6 +556,13 @@ OTHER: Final = {"tool_use_id": "toolu_2"}
             [OTHER],
             [Standing.DENIED, Standing.ALLOWED],
         ),
+        # The end of a turn ends the prompts of who has ended it.
+        ([(SUB_AGENT, "")], ["Stop"], [Standing.WAITS]),
+        ([(SUB_AGENT, "")], [{**STOP, "background_tasks": [{"id": "a1"}]}], [Standing.WAITS]),
+        ([(SUB_AGENT, "")], [{**STOP, "background_tasks": []}], [Standing.MOVED_ON]),
+        ([(SUB_AGENT, "")], ["SessionEnd"], [Standing.MOVED_ON]),
+        ([(PERMISSION, "")], ["SubagentStop", "UserPromptSubmit"], [Standing.MOVED_ON]),
+        ([(PERMISSION, "")], [{**SUB_AGENT, "hook_event_name": "Stop"}], [Standing.WAITS]),
     ],
 )
 def test_what_ran_is_told_of_the_prompt_that_it_is_known_to_be(
@@ -572,6 +581,17 @@ def test_what_ran_is_told_of_the_prompt_that_it_is_known_to_be(
         if not one.is_over:
             one.waiting.step(time.monotonic())
     assert [guests._opened(one).standing for one in played] == told
+    guests.teardown()
+
+
+def test_a_pattern_allows_what_fits_it_alone() -> None:
+    """And nothing of another agent, or in another folder: each of them waits."""
+    guests = Guests()
+    guests.allow_like(guests.play(PERMISSION))
+    others = ({"tool_input": {"command": "rm x"}}, {"session_id": "two"}, {"cwd": "/q"})
+    assert not any(guests.play({**PERMISSION, **other}).is_over for other in others)
+    assert guests.play(PERMISSION).is_over
+    guests.nothing_is_allowed_that_nobody_allowed()
     guests.teardown()
 
 

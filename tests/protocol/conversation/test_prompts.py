@@ -13,9 +13,11 @@ from humanmcp.protocol.conversation.prompts import (
     Decided,
     HookEvent,
     Lost,
+    action_of,
     answer,
     approval_of_prompt,
     can_change,
+    decided_in,
     judge,
     read_prompt,
 )
@@ -245,6 +247,27 @@ def test_a_changed_input_is_sent_only_to_an_agent_that_runs_it(name: tuple[str, 
     else:
         with pytest.raises(ValueError, match="ls"):
             answer(prompt, decided)
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "action", "changed"),
+    [
+        ("Bash", {"behavior": "allow"}, "allow", ""),
+        ("Bash", {"behavior": "allow", "updatedInput": CLAUDE["tool_input"]}, "allow", ""),
+        ("Bash", {"behavior": "allow", "updatedInput": CHANGED}, "change", json.dumps(CHANGED)),
+        ("Bash", {"behavior": "deny", "updatedInput": CHANGED}, "deny", ""),
+        ("Bash", {"behavior": "ask"}, "hand back", ""),
+        ("AskUserQuestion", {"behavior": "allow"}, "answer", ""),
+    ],
+)
+def test_what_a_text_decides_is_named(
+    tool: str, text: dict[str, Any], action: str, changed: str
+) -> None:
+    """And the input that a person changed is the one that runs."""
+    prompt = read_prompt(json.dumps({**CLAUDE, "tool_name": tool}), "claude-code")
+    decided = decided_in(prompt, json.dumps(text))
+    assert decided is not None
+    assert (action_of(prompt, decided), decided.changed) == (action, changed)
 
 
 def test_an_input_that_an_agent_merges_cannot_lose_a_member() -> None:
