@@ -10,14 +10,17 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.desk.login import parts_of
 from humanmcp.export.readable import defused, write_html
 from humanmcp.export.recording import ExportOptions, Recording
-from humanmcp.extensions.classroom.room.records import StepRecord
-from humanmcp.extensions.classroom.room.take_home import as_file
+from humanmcp.extensions.classroom.room import records
+from humanmcp.extensions.classroom.room.records import RoomRole, StepRecord, Visitor
+from humanmcp.extensions.classroom.room.take_home import as_file, name_in_files
 from humanmcp.locales import say, who
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.json.removed import mark_of
 from humanmcp.protocol.json.visible import visible
-from humanmcp.protocol.validation.redaction import redact_recording
+from humanmcp.protocol.validation.redaction import redact_recording, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,20 +30,44 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import SessionFacts
 
 HOME: Final = "take-home"
+_KEY: Final = mark_of("ROOM_KEY")
 _UNSAFE: Final = re.compile(r"[^\w-]+")
 
 
 def packed(classroom: Classroom) -> bytes:
-    """Return an archive with the lessons of each seat, what it takes home, and the table."""
-    made = io.BytesIO()
+    """Return an archive with the lessons of each seat, what it takes home, and the table.
+
+    No key of this room is in it: a learner may have written the own link into an answer.
+    """
+    made, keys = io.BytesIO(), _keys(classroom)
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("seats.csv", table(classroom).encode("utf-8-sig"))
+
+        def write(name: str, text: str, encoding: str = "utf-8") -> None:
+            archive.writestr(keys.sub(_KEY, name), keys.sub(_KEY, text).encode(encoding))
+
+        write("seats.csv", table(classroom), "utf-8-sig")
         for seat in classroom.seats:
+            number, of = f"{seat.record.number:03d}", name_in_files(classroom, seat)
             for title, text in _pages(seat):
-                name = _UNSAFE.sub("-", f"{classroom.name_of(seat)}-{title}").strip("-")
-                archive.writestr(f"{seat.record.number:03d}-{name}.html", text)
-            archive.writestr(f"{seat.record.number:03d}-{HOME}.html", as_file(classroom, seat))
+                name = _UNSAFE.sub("-", f"{of}-{without_secrets(title)}").strip("-")
+                write(f"{number}-{name}.html", text)
+            write(f"{number}-{HOME}.html", as_file(classroom, seat))
     return made.getvalue()
+
+
+def _keys(classroom: Classroom) -> re.Pattern[str]:
+    """Return what finds whatever opens a door of this room."""
+    room = classroom.record
+    typed = [room.code, *map(records.typed_key, (room.teacher, room.wall))]
+    seats = [*(one.record for one in classroom.seats), *classroom.removed.values()]
+    holders = [
+        (Visitor(RoomRole.TEACHER), room.teacher),
+        (Visitor(RoomRole.GUEST), room.wall),
+        *((Visitor(RoomRole.LEARNER, one.number), one.key) for one in seats),
+    ]
+    cookies = [parts_of(records.login(*one))[1] for one in holders]
+    keys = [*typed, *map(records.spaced, typed), *(key for _, key in holders), *cookies]
+    return re.compile("|".join(map(re.escape, keys)), re.IGNORECASE)
 
 
 def _pages(seat: RoomSeat) -> Iterator[tuple[str, str]]:
@@ -125,7 +152,7 @@ def _row(classroom: Classroom, seat: RoomSeat, lesson: str, total: int) -> Itera
         at = min(standing.step, standing.total)
         passed = max(passed, standing.passed)
     yield str(record.number)
-    yield classroom.name_of(seat)
+    yield name_in_files(classroom, seat)
     yield seat.mark.words()
     yield record.joined
     yield lesson.rpartition("/")[2]

@@ -15,6 +15,7 @@ from humanmcp.common import published
 from humanmcp.desk.rendering import render
 from humanmcp.locales import say, spoken_language
 from humanmcp.protocol.tables import methods, versions
+from humanmcp.protocol.validation.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,12 +124,17 @@ def _manual() -> Iterator[Reading]:
         yield Reading(say(SECTION, f"home.{page}"), address)
 
 
+def name_in_files(classroom: Classroom, seat: RoomSeat) -> str:
+    """Return how a seat is called in what others may read. A learner types the name."""
+    return without_secrets(classroom.name_of(seat))
+
+
 def as_file(classroom: Classroom, seat: RoomSeat) -> str:
     """Return the list as a page that needs no other file."""
     css = (Path(__file__).parents[1] / "static" / "home.css").read_text(encoding="utf-8")
     return render(
         "classroom/home_file.html",
         home=take_home(classroom, seat),
-        of=classroom.name_of(seat),
+        of=name_in_files(classroom, seat),
         style=Markup(f"<style>{css}</style>"),  # noqa: S704 - our own file
     )
