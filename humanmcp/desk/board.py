@@ -109,6 +109,9 @@ class Board:
     """All sessions of an inbox, and their changes. It can be used from several threads."""
 
     inbox: Inbox
+    is_aside: Callable[[str], bool] = lambda _session: False
+    """Returns True for a session whose requests wait until something else is over: no list shows
+    them, and no page opens them by itself."""
     long_lines: dict[tuple[str, int, int], Step] = field(default_factory=dict)
     """The rows of long lines in the history, by session, number and hash of the line."""
     _sessions: dict[str, _Seen] = field(default_factory=dict)
@@ -403,7 +406,7 @@ class Board:
 
     def count(self) -> int:
         """Return the number of requests that wait for a person now."""
-        return sum(view.waiting for view in self.sessions())
+        return sum(one.waiting for one in self.sessions() if not self.is_aside(one.facts.name))
 
     # -- what was shown -------------------------------------------------------------------------
 

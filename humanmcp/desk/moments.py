@@ -74,6 +74,8 @@ class Around(NamedTuple):
     led: str = ""
     """Why a request was answered for the visitor, and what leads them on; "" for nobody's act."""
     goes_on: str = ""
+    aside: str = ""
+    """Stands above a request that waits until something else is over (`Board.is_aside`)."""
     more: Any = None
     """What the extension's own templates need."""
 

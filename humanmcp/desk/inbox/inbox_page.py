@@ -475,10 +475,13 @@ def _standing(desk: Desk, opened: OpenExchange, shown: ListFilter) -> dict[str, 
     standing = row.standing
     is_lost = item.state is ExchangeState.PENDING and standing.is_over
     arrived = seconds_of(item.arrived)
+    is_aside = desk.board.is_aside(item.key.session)
+    urgency = max(standing.urgency, Urgency.LATER) if is_aside else standing.urgency
     return {
         "row": row,
-        "waits": standing.urgency is Urgency.NOW,
-        "following": opens_next(shown.rows(desk.board), standing.urgency),
+        "is_aside": is_aside,
+        "waits": urgency is Urgency.NOW,
+        "following": opens_next(shown.rows(desk.board), urgency),
         "query": shown.query,
         "questions": request_form.requests_shown(opened),
         "facts": facts,

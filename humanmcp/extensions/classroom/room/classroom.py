@@ -406,7 +406,7 @@ class Classroom:
     def _make_seat(self, record: SeatRecord, name: str) -> RoomSeat:
         with keeping("seat", number=record.number):
             folder = make_private(self.folder / SEATS / name)
-        return RoomSeat(
+        seat = RoomSeat(
             record,
             folder,
             SeatParts(
@@ -423,6 +423,8 @@ class Classroom:
                 self._inbox,
             ),
         )
+        seat.board.is_aside = partial(self._is_aside, seat)
+        return seat
 
     def _inbox(self, folder: Path) -> Inbox:
         """Open the inbox of a seat: in its folder, or in the database under the seat's name."""
@@ -513,6 +515,11 @@ class Classroom:
         host = self._pairs.get(pair.model)
         return host.turn if host else "over"
 
+    def _is_aside(self, seat: RoomSeat, session: str) -> bool:
+        """Return True for a lesson whose learner talks in a pair: it waits until that is over."""
+        pair = self.pair_of(seat) if session in seat.record.sessions else None
+        return pair is not None and self.turn_of(pair) != "over"
+
     @property
     def alone(self) -> list[RoomSeat]:
         """The seats without a pair whose people are here."""
@@ -529,6 +536,7 @@ class Classroom:
             self._begin_pair(PairRecord(model.record.number, server.record.number))
         for one in (model, server):
             one.note(told="")
+            one.show_pair()
 
     def pair_all(self) -> None:
         """Join those without a pair, two by two. The last of an odd number stays alone."""
@@ -560,6 +568,7 @@ class Classroom:
             for number in (pair.model, pair.server):
                 if (seat := self.seat(number)) is not None:
                     seat.note(told="parted")
+                    seat.show_pair()
 
     def _begin_pair(self, pair: PairRecord) -> None:
         """Attend to a pair: a new one, or where the process before has left it."""
@@ -592,9 +601,14 @@ class Classroom:
             pair.model_session = name
             self.keep()
 
+        def turned() -> None:
+            for one in (model, server):
+                one.show_pair()
+
         side = partial(ModelSide, model.inbox, pair.model_session)
         other = ServerSide(server.inbox, pair.server_session, connection)
         host = Pair(talk, other, side, noted, language_of(self.language))
+        host.on_turn = turned
         self._pairs[pair.model] = host
         self.attendant.attend(PracticeSession(make, partial(self._part, pair)))
         self.attendant.attend(host)

@@ -17,6 +17,7 @@ from humanmcp.common import qr_code
 from humanmcp.desk import rights
 from humanmcp.desk.context import page, page_router
 from humanmcp.desk.guard import cookie_of
+from humanmcp.desk.inbox.waiting_list import EVERYTHING
 from humanmcp.desk.login import login_of, login_path_of, parts_of
 from humanmcp.desk.moments import Around, Place
 from humanmcp.desk.rendering import render
@@ -78,6 +79,7 @@ def around_of(classroom: Classroom, seat: RoomSeat, request: Request) -> Around:
         invites=say(SECTION, "room.tap") if is_learner else "",
         led=opened,
         goes_on=say(SECTION, "room.opened.go"),
+        aside=say(SECTION, "pair.lesson"),
         more=values,
     )
 
@@ -160,7 +162,7 @@ def visitor_of(request: Request) -> Visitor:
 
 def _draft(seat: RoomSeat) -> dict[str, Any] | None:
     """Return the learner's current draft and its problems."""
-    rows = seat.board.waiting()
+    rows = EVERYTHING.rows(seat.board)
     if not rows:
         return None
     opened = seat.desk.open_exchange(rows[0].key)

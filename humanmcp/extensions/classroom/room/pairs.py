@@ -383,6 +383,8 @@ class Pair:
         self._schedule: PollSchedule | None = None
         self._is_parted = False
         self._turn: JsonObject = {}
+        self.on_turn: Callable[[], object] = lambda: None
+        """Called when it is another one's turn, or over."""
 
     @property
     def turn(self) -> str:
@@ -413,6 +415,7 @@ class Pair:
             return now + _ASKS_AGAIN
 
     def _talked(self, now: float) -> float:
+        before = self.turn
         side, schedule = self._begun()
         if schedule.desks_are_due(now):
             side.take()
@@ -424,6 +427,8 @@ class Pair:
             self._heard = None
             self._talk.hear_server(heard.content)
         self._advance(side)
+        if self.turn != before:
+            self.on_turn()
         return schedule.next_desks
 
     def leave(self) -> None:

@@ -202,6 +202,13 @@ class RoomSeat:
         except StoreError as error:
             _log.warning("seat %s: %s", self.record.number, error)
 
+    def show_pair(self) -> None:
+        """Show that the own pair has begun or ended, or whose turn it is; the lesson waits."""
+        self.board.poke()
+        lesson = self.practice.session if self.practice is not None else ""
+        for row in self.board.waiting(lesson) if lesson else ():
+            self.board.poke(row.key)
+
     @property
     def has_done_anything(self) -> bool:
         """Return True if the seat was used: an answer, a draft, a raised hand, or a host."""

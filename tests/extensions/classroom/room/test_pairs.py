@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -210,6 +211,45 @@ def test_a_pair_talks_to_its_end(room: Rooming) -> None:
     lines = b"".join(frame.raw for one in own.sessions() for frame in own.frames(one.name))
     assert b"sunny" not in lines
     assert ASK.encode() not in lines
+
+
+def opened(learner: Visitor) -> str:
+    """Return which request the first page opens; "" for none."""
+    found = re.search(r'<article class="message[^>]*data-key="([^"]+)"', learner.get("/").text)
+    return found[1] if found else ""
+
+
+def listed(learner: Visitor) -> list[str]:
+    """Return the requests in the list."""
+    return re.findall(r'class="row[^>]*data-key="([^"]+)"', learner.get("/list").text)
+
+
+def test_the_lesson_is_set_aside_until_the_pair_is_over(room: Rooming) -> None:
+    """No list has its request and no page opens it; who looks at it is led to the pair."""
+    ann, ben = people = [room.learner("Ann"), room.learner("Ben")]
+    lessons = [one.question() for one in people]
+    keys = [f"{one['session']}/{one['number']}" for one in lessons]
+    room.teacher().order(act="pair all")
+    hello = asked(ben, "initialize")
+    key = f"{hello['session']}/{hello['number']}"
+    assert (opened(ann), listed(ann)) == ("", [])
+    assert (opened(ben), listed(ben)) == (key, [key])
+    assert ann.get("/list").text.count("<title>humanmcp") == 1
+    for learner, lesson, following in zip(people, keys, ("", key), strict=True):
+        status = learner.get(f"/m/{lesson}/status").text
+        assert "data-waits" not in status
+        assert re.findall(r'data-next="([^"]+)"', status) == [one for one in (following,) if one]
+        assert "This message is of the lesson" in learner.get(f"/m/{lesson}").text
+    for who, method, result in STEPS:
+        answered(people[who], method, result)
+    for learner, lesson in zip(people, keys, strict=True):
+        until(lambda: opened(learner) == lesson, "the lesson again")  # noqa: B023 - done before the next
+        assert listed(learner) == [lesson]
+    room.teacher().order(act="swap")
+    asked(ann, "initialize")
+    assert keys[0] not in listed(ann)
+    room.teacher().order(act="part")
+    until(lambda: (opened(ann), listed(ann)) == (keys[0], [keys[0]]), "the lesson again")
 
 
 @pytest.mark.parametrize("at", range(len(STEPS)))
