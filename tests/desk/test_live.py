@@ -68,6 +68,8 @@ def test_it_says_what_changed_and_not_to_what(home: Path) -> None:
         seen: list[Any] = []
         while not any(one["what"] == "arrived" for one in seen):
             name, said = stream.event()
+            if name == "ping":  # nothing came for a while
+                continue
             assert name == "change"
             assert "data:" not in json.dumps(said)
             seen += said["changes"]
