@@ -57,7 +57,7 @@ export class Composer {
   tellDraft = () => this.box.dispatchEvent(new CustomEvent("draft", { detail: this.draft.text }));
 
   begin() {
-    if (this.toolbar.options.length && !this.draft.touched) byId("options").focus({ preventScroll: true });
+    if (maybe("options") && !this.draft.touched) byId("options").focus({ preventScroll: true });
     else if (this.box.checkVisibility()) this.views.focus();
   }
 

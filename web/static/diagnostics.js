@@ -55,7 +55,7 @@ export class Diagnostics {
     const found = byId("found");
     found.className = "found";
     found.textContent = checker.isAway && (draft.touched || checker.verdict) ? say("unchecked") : "";
-    byId("wire").hidden = true;
+    byId("wire").classList.add("unsaid");
   }
 
   /** @param {Problem[]} problems those that are shown at no field */
@@ -111,14 +111,14 @@ export class Diagnostics {
   showWire() {
     const { draft, checker, views } = this.composer;
     const line = checker.verdict?.line;
-    byId("wire").hidden = !line || this.nothingYet;
+    byId("wire").classList.toggle("unsaid", !line || this.nothingYet);
     if (line) {
       byId("wire-summary").textContent = say("wire", { bytes: checker.verdict?.bytes });
       byId("wire-line").textContent = visible(line.slice(0, LONGEST_LINE));
     }
     const reads = draft.kind === "error" ? null : draft.sentence ?? stringAt(draft.text, TEXT_PATH.slice(1)); // of a bare result, too
-    byId("reads").hidden = !draft.facts.textual || views.current === "text" || reads === null
-      || this.nothingYet || draft.facts.placeholders.includes(reads);
+    byId("reads").hidden = !draft.facts.textual || views.current === "text" || draft.kind === "error";
+    byId("reads").classList.toggle("unsaid", reads === null || this.nothingYet || draft.facts.placeholders.includes(reads));
     byId("reads-text").textContent = visible((reads ?? "").slice(0, LONGEST_READ));
   }
 

@@ -82,11 +82,14 @@ export function isSending() {
   return Boolean(sending?.isConnected);
 }
 
-/** Something else ended what is open: what was typed stays, to be copied. @param {string} why */
+/** Something else ended what is open: nothing decides it now, and the words that were typed stay, to be copied. @param {string} why */
 export function closeForms(why) {
-  for (const [form, store] of stores) {
-    if (form.closest("article")) store.close(why);
+  for (const [form, store] of stores) if (form.closest("article")) store.close(why);
+  const typed = [...stores].filter(([, store]) => store.typed);
+  for (const one of all("article.message :is(details:has(.decide), .decide, #held form, #send-answers):not(:has([value='take back']))")) {
+    if (!typed.some(([form]) => one.contains(form))) one.remove();
   }
+  for (const one of all(".one-question", document, HTMLFieldSetElement)) one.disabled = !typed.some(([form]) => form.contains(one));
 }
 
 // -- The draft of one form
@@ -174,7 +177,7 @@ class FormStore extends DraftStore {
       if (isBox(one) || one instanceof HTMLSelectElement) one.disabled = true;
       else one.readOnly = true;
     }
-    for (const one of all("button", this.form, HTMLButtonElement)) one.disabled = true;
+    for (const one of all("button", this.form)) one.remove();
     this.form.prepend(make("p", { class: "lock", role: "alert" }, why));
     this.form.append(button(say("copy draft"), "", () => copy(this.record.words)));
   }

@@ -1,5 +1,5 @@
 // Keys. Letters are told by their place (`event.code`): with a Japanese input method on, `event.key` says
-// "Process". While something is composed nothing here acts.
+// "Process". While something is composed nothing here acts. And presses: what moves away under a pointer.
 
 import { chosen } from "./choices.js";
 import { all, atRest, first, maybe } from "./dom.js";
@@ -7,6 +7,8 @@ import { at } from "./loginpath.js";
 import { tell } from "./words.js";
 
 export const STILL_SENDING = 500; // keys and clicks for what was just sent must not act on the next page
+
+const MOVED = 24; // pixels from which on a pointer has left what it pressed
 
 /** @param {KeyboardEvent} event */
 export function isComposing(event) {
@@ -27,6 +29,25 @@ export function startKeys(page) {
     else if (chosen("keys") && page.age > STILL_SENDING) single(event, page.composer);
   });
   maybe("show-keys")?.addEventListener("click", () => maybe("keys", HTMLDialogElement)?.showModal());
+}
+
+/** What a press began on is pressed, although the page may move it away before the release; who leaves it presses nothing. */
+export function startPresses() {
+  /** @type {Element | null} */
+  let pressed = null;
+  let [x, y] = [0, 0];
+  document.addEventListener("pointerdown", ({ target, button, pointerId, clientX, clientY }) => {
+    pressed = button === 0 && target instanceof Element ? target.closest("button, summary, a") : null;
+    pressed?.setPointerCapture(pointerId);
+    [x, y] = [clientX, clientY];
+  });
+  window.addEventListener("click", (event) => {
+    const { target, detail, clientX, clientY } = event;
+    if (!detail || !pressed || target !== pressed || Math.hypot(clientX - x, clientY - y) < MOVED) return;
+    if (pressed.contains(document.elementFromPoint(clientX, clientY))) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, true);
 }
 
 /** @param {KeyboardEvent} event @param {Page} page */

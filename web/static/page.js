@@ -116,9 +116,11 @@ export class Page {
 
   /** @param {string} path */
   async reopen(path) {
-    const composer = this.composer;
+    const { composer, passed } = this;
     const page = await part(path);
-    if (page && composer === this.composer && !composer?.draft.typed && !hasTyped() && this.open(page)) this.started({ focus: false });
+    if (!page || composer !== this.composer || composer?.draft.typed || hasTyped() || !this.open(page)) return;
+    this.passed = passed;
+    this.started({ focus: false });
   }
 
   // Nothing was open and something came.
@@ -228,21 +230,14 @@ async function takeStatus(page) {
   const { state } = fresh.dataset;
   if (isSending()) return;
   if (state === "pending") startForms();
-  else {
-    offerNothing();
-    closeForms(say("form.late"));
-  }
-  const settled = state !== "pending" && composer && !composer.draft.locked && !composer.sender.sending;
-  if (settled) composer.lock(state === "answered" ? composer.sender.tooLate() : null);
+  else closeForms(say("form.late"));
+  const lockable = state !== "pending" && composer && !composer.draft.locked && !composer.sender.sending;
+  if (lockable) composer.lock(state === "answered" ? composer.sender.tooLate() : null);
   const left = "waits" in old.dataset && !("waits" in fresh.dataset);
   if (await page.goOn(left ? first(".banner", fresh)?.textContent ?? "" : "")) return;
   // What nobody wrote in is shown as what became of it.
-  if (settled && state === "answered" && !page.isBusy) page.reopen(`/m/${key}`);
-}
-
-// What is over cannot be decided; the words that were typed for it stay.
-function offerNothing() {
-  for (const one of all("article.message :is(.decide, .questions > form) button:not([value='take back'], [type=button])")) one.remove();
+  const settled = composer ? lockable && state === "answered" : old.dataset.state === "pending" && state !== "pending";
+  if (settled && !page.isBusy) page.reopen(`/m/${key}`);
 }
 
 // The box with the answer stays as it is.

@@ -7,24 +7,13 @@ import { call, Refused, SLOW } from "./talk.js";
 import { askAnyway, undoWindow } from "./toolbar.js";
 import { say, tell, tellFailed } from "./words.js";
 
-const MOVED = 24; // pixels from which on a pointer has left what it pressed
-
 export class Sender {
   /** @param {Composer} composer */
   constructor(composer) {
     this.composer = composer;
     this.sending = false;
     this.silence = 0;
-    const button = byId("send");
-    // The button may move away between press and release.
-    let [x, y] = [0, 0];
-    button.addEventListener("pointerdown", ({ pointerId, clientX, clientY }) => {
-      [x, y] = [clientX, clientY];
-      button.setPointerCapture(pointerId);
-    });
-    button.addEventListener("click", ({ detail, clientX, clientY }) => {
-      if (!detail || Math.hypot(clientX - x, clientY - y) < MOVED) this.send();
-    });
+    byId("send").addEventListener("click", () => this.send());
   }
 
   /**
@@ -124,11 +113,11 @@ export class Sender {
 
   /** @param {boolean} on */
   setSending(on) {
-    const { box, draft, views, toolbar } = this.composer;
+    const { box, draft, views } = this.composer;
     this.sending = on;
     clearTimeout(this.silence);
     if (on) this.silence = setTimeout(() => tell("silent"), SLOW);
-    for (const one of [byId("send", HTMLButtonElement), ...toolbar.options]) one.disabled = on || draft.locked;
+    for (const one of all("#send, #options button, .kinds input, .saved button, #tidy")) /** @type {HTMLButtonElement} */ (one).disabled = on || draft.locked;
     for (const field of all("textarea, input", box)) /** @type {HTMLInputElement} */ (field).readOnly = on || draft.locked;
     views.json.setReadOnly(on || draft.locked);
   }

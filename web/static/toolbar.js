@@ -18,7 +18,7 @@ export class Toolbar {
         this.become(/** @type {AnswerKind} */ (radio.value), { focus: !radio.matches(":focus-visible") });
       });
     }
-    this.options.forEach((one, at) => one.addEventListener("click", (event) => {
+    all("#options button").forEach((one, at) => one.addEventListener("click", (event) => {
       event.preventDefault();
       composer.sender.send({ option: composer.facts.options[at] });
     }));
@@ -64,11 +64,6 @@ export class Toolbar {
     /** @type {AnswerKind[]} */
     const kinds = this.composer.facts.textual ? ["result", "tool error", "error"] : ["result", "error"];
     this.become(nextOf(kinds, this.composer.draft.kind));
-  }
-
-  // The options of a question to a person: one press, one answer.
-  get options() {
-    return all("#options button", document, HTMLButtonElement);
   }
 
   /** @param {() => unknown} act */
