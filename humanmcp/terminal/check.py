@@ -24,6 +24,7 @@ from humanmcp.answering.alone import (
     Asked,
     TypedCase,
     count_problems,
+    is_of_mcp,
     is_request,
     judge_alone,
     judge_captured,
@@ -395,8 +396,9 @@ def _fixed(opened: TypedCase) -> int:
 
 def _print(opened: TypedCase, verdict: Verdict, name: str, *, guessed: bool) -> None:
     exchange = opened.exchange
-    code = "as guessed" if guessed else "as"
-    to_stdout(Painted(say(SECTION, code, method=exchange.method, version=exchange.version), "dim"))
+    code = "as" if not guessed else "as guessed" if is_of_mcp(opened.text) else "as nothing"
+    about = say(SECTION, code, method=exchange.method, version=exchange.version, name=name)
+    to_stdout(Painted(about, "dim"))
     print_problems(verdict.diagnostics, verdict.text, name=name)
     if verdict.line is not None:
         size = len(verdict.line.encode("utf-8", "surrogatepass")) + 1

@@ -371,6 +371,118 @@ def test_a_file_that_is_no_answer_is_named(check: Any, text: str, words: str) ->
     assert words in ran.err
 
 
+NO_PART: Final = {
+    "tsconfig.json": '{"compilerOptions": {"target": "es2022"}, "include": ["src"]}',
+    "tsconfig.json with comments": '{\n  // x\n  "compilerOptions": {"strict": true,},\n}',
+    "package.json": '{"name":"x","version":"1.0.0","scripts":{"a":"b"}}',
+    "GeoJSON": '{"type":"FeatureCollection","features":[{"type":"Feature","geometry":{}}]}',
+    "GeoJSON of one point": '{"type":"Point","coordinates":[9.98,48.4]}',
+    "a notebook": '{"cells":[{"outputs":[{"ename":"KeyError"}]}],"metadata":{},"nbformat":4}',
+    "a schema": '{"type":"object","properties":{"jsonrpc":{"const":"2.0"},"method":{},"id":{}}}',
+    "a schema of an answer": '{"properties":{"id":{"type":"integer"},"error":{"type":"string"}}}',
+    "a list": '["a","b"]',
+    "XML": '<?xml version="1.0"?>\n<rss version="2.0"><error>none</error></rss>\n',
+    "SVG": '<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0"/></svg>\n',
+    "a dump of SQL": "CREATE TABLE `a` (`result` text);\nINSERT INTO `a` VALUES (1,'{\"x\":1}');\n",
+    "statements of SQL": "BEGIN TRANSACTION;\nINSERT INTO logs VALUES(1,'method');\nCOMMIT;\n",
+    "settings in TOML": '[package]\nname = "rain"\n',
+    "settings": "; x\n[core]\n\teditor = vi\n",
+    "YAML": "name: ci\non: push\njobs:\n  a:\n    runs-on: x\n",
+    "a table": "id,method,result\n1,GET,200\n2,POST,201\n",
+    "a table with tabs": "city\tmm\tday\nUlm\t3\t1\n",
+    "a mail": "From: a@x.example\nTo: b@x.example\nSubject: lunch\n\nAt 12?\n",
+    "a style sheet": "body {\n  color: red;\n}\n",
+    "prose": "Sun, rain, wind\nand snow, ice, fog\n",
+    "what may be a result": '{"city":"Ulm","mm":3,"wind":"N"}',
+}
+"""Files that have nothing of MCP, some with the words of JSON-RPC in them."""
+
+
+@pytest.mark.parametrize("name", NO_PART)
+def test_a_file_with_nothing_of_mcp_is_said_to_have_nothing(check: Any, name: str) -> None:  # noqa: ANN401 - see the fixture
+    """Somebody may have written it as a result: what is wrong with that is said below."""
+    ran = check(NO_PART[name])
+    assert "has no message of MCP, and no member of a result" in ran.out.splitlines()[0]
+    assert "Checked as an answer" not in ran.out
+    assert ran.status == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"tools":[{"name":"x"}]}',
+        '{"content":[{"type":"text","text":"x"}],"isError":"no","mine":2}',
+        '{"messages":[{"role":"me","content":{"type":"text","text":"x"}}]}',
+        '{"content": [{"type": "text" "text": }}',
+        '{"jsonrpc":"2.0","id":1,"result":{"city":"Ulm"}}',
+        'My answer:\n{"content":[{"type":"txt"}]}',
+    ],
+)
+def test_a_result_is_checked_as_an_answer(check: Any, text: str) -> None:  # noqa: ANN401 - see the fixture
+    """One member of a result is enough, also where it is broken."""
+    assert "Checked as an answer to" in check(text).out
+
+
+LISTS: Final = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+EXAMPLES: Final = {
+    "a manual": f"# Rain\n\nSend:\n\n```json\n{LISTS}\n```\n\nThat is all.\n",
+    "a sentence": f"# Rain\n\nThe server reads `{LISTS}` from stdin.\n",
+    "OpenAPI": f'{{"openapi":"3.0.0","paths":{{"/mcp":{{"post":{{"example":{LISTS}}}}}}}}}',
+    "OpenAPI in YAML": f"openapi: 3.0.0\npaths:\n  /mcp:\n    example: '{LISTS}'\n",
+    "a collection": json.dumps({"info": {}, "item": [{"request": {"body": {"raw": LISTS}}}]}),
+    "a mail": f"From: a@x.example\nTo: b@x.example\n\nI send {LISTS} and wait.\n",
+    "a difference": f"--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+{LISTS}\n",
+    "a program": f"import json\n\nprint(json.dumps({LISTS}))\n",
+}
+"""Files with requests that nobody has sent yet."""
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_of_a_request_is_not_said_to_have_no_response(check: Any, name: str) -> None:  # noqa: ANN401 - see the fixture
+    """Nothing in the file says that it was sent."""
+    ran = check(EXAMPLES[name])
+    assert "but no response, time or side" in ran.out
+    assert "never got a response" not in ran.out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"2026-11-20 10:00:00 {LISTS}\n2026-11-20 10:00:09 [error] it crashed\n",
+        f'{{"dir":"send","m":{LISTS}}}\n{{"dir":"recv","m":{{"jsonrpc":"2.0","method":"x"}}}}\n',
+        f'{LISTS}\n{{"jsonrpc":"2.0","id":2,"method":"ping"}}\n',
+        f"Sent:\n{LISTS}\n{GOOD}\n",
+    ],
+)
+def test_a_request_that_was_sent_is_said_to_have_no_response(check: Any, text: str) -> None:  # noqa: ANN401 - see the fixture
+    """A time, a side, another response or nothing but messages: it is of a conversation."""
+    assert "never got a response" in check(text).out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"jsonrpc":"2.0","id":1,"method":"textDocument/hover"}', "textDocument/hover"),
+        ('{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[]}', "eth_call"),
+        (LISTS, ""),
+        (LISTS.replace("tools", "tool"), ""),
+    ],
+)
+def test_methods_of_another_protocol_are_named(check: Any, text: str, words: str) -> None:  # noqa: ANN401 - see the fixture
+    """MCP's rules are not those of LSP; a method that is misspelt is MCP's."""
+    out = check(f'{text}\n{{"jsonrpc":"2.0","id":1,"result":{{}}}}\n').out
+    assert ("MCP has none of the methods in this file: " + words in out) == bool(words)
+
+
+def test_it_is_said_from_where_a_file_was_not_searched(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """Where too much is tried in vain, each line is searched for its first value only."""
+    answer = '{"jsonrpc":"2.0","id":1,"result":{}}'
+    junk = "x {'jsonrpc': {'a {'jsonrpc': {'b \n" * 40_000
+    ran = check(f"recv {LISTS}\nsend {answer}\n{junk}x {{'a {{y}} recv {LISTS}\n")
+    assert "humanmcp looked only at the first value of each line" in ran.out
+    assert "looked only" not in check(f"recv {LISTS}\nsend {answer}\n{junk[:900]}").out
+
+
 def test_a_broken_answer_in_the_notation_of_a_language_is_checked(check: Any) -> None:  # noqa: ANN401 - see the fixture
     """Somebody has typed it, perhaps after words: it is no log in an unknown notation."""
     text = "{'jsonrpc': '2.0', 'id': 1, 'result': {'content': [}}"

@@ -62,13 +62,14 @@ _PARTS: Final = frozenset({"id", "method", "params", "result", "error", "_meta"}
 def is_message(value: object, *, strict: bool = False) -> bool:
     """Return True for an object that is meant as a JSON-RPC message.
 
-    With `strict`, one without a version has no other members, as many objects have these.
+    With `strict`, one without a version has no other members, as many objects have these. What
+    describes messages, such as a schema, has an object in the place of a version or an id.
     """
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or isinstance(value.get("jsonrpc"), dict):
         return False
     if "jsonrpc" in value:
         return not _PARTS.isdisjoint(value)
-    if strict and not _PARTS.issuperset(value):
+    if strict and (not _PARTS.issuperset(value) or isinstance(value.get("id"), dict)):
         return False
     method = value.get("method")
     is_answer = "id" in value and ("result" in value or value.get("error") is not None)
@@ -281,6 +282,8 @@ class MessageFinder:
     def __init__(self, text: str, depth: int = 0, effort: _Effort | None = None) -> None:
         self.is_one_value = False
         """Whether the text is a value that holds messages, and nothing else."""
+        self.passed_over = -1
+        """The first place that was not tried, because too much was tried in vain; -1 for none."""
         self._text = text
         self._depth = depth
         self._effort = effort or _Effort(len(text))
@@ -312,6 +315,8 @@ class MessageFinder:
                     yield one
             elif self._effort.is_spent:  # only the first value of each line that has an end
                 closer = _CLOSER.search(text, self._line_end)
+                if self.passed_over < 0:
+                    self.passed_over = at
                 if closer is None:
                     return
                 at = text.rfind("\n", at, closer.start())
