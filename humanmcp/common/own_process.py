@@ -22,6 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeAlias
 
+from humanmcp.common.guarded import ToldToStopError
 from humanmcp.locales.stop import stopped
 
 if TYPE_CHECKING:
@@ -208,10 +209,6 @@ class StopSignals:
 
 def _leave_it_to_the_pipe(_number: int, _frame: FrameType | None) -> None:
     """Replace the default reaction, which would end the process immediately."""
-
-
-class ToldToStopError(SystemExit):
-    """A signal stops this process, with the usual exit status for the signal."""
 
 
 _AGAIN: Final = 0.1

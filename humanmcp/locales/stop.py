@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import re
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Protocol, TypeAlias
 
+from humanmcp.common.guarded import guarded_call
 from humanmcp.locales import describe, find_sentence, say, speaking
 from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -56,13 +57,14 @@ def called_on(extension: str, part: str, function: Callable[..., Any], *given: A
         StopError: it says why, or it has a fault.
         OSError: as it promises.
     """
-    try:
-        return function(*given)
-    except (StopError, OSError):
-        raise
-    except (Exception, SystemExit) as error:  # a stranger's code: whatever is wrong there
+
+    def fails(error: BaseException, *_given: Any) -> NoReturn:  # noqa: ANN401 - as above
+        if isinstance(error, StopError | OSError):
+            raise error
         why = f"{type(error).__name__}: {error}"
         raise stopped("extension", "asked", 1, extension=extension, part=part, error=why) from error
+
+    return guarded_call(function, fails, may_be_none=True)(*given)
 
 
 class Sayable(Protocol):

@@ -568,9 +568,7 @@ class McpSession:
         if request.id is None or not open_ones:
             return None
         self.state.forget(self._own, open_ones[0].number, cause)
-        if request.method == "initialize":
-            return None
-        return cancellation(request.id, reason)
+        return None if request.method == "initialize" else cancellation(request.id, reason)
 
     def remember(self, line: str, *, by_person: bool = False) -> None:
         """Record an outgoing line that is not a response to the peer's requests."""

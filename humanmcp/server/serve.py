@@ -41,7 +41,7 @@ from humanmcp.server.waiting import ServeOptions
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
@@ -227,10 +227,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
             url=arguments.url,
             pages=arguments.allow_origin,
         )
-        asked = [
-            _asked_of(name, one, parts, inbox, address)
-            for name, one in extensions.parts("endpoints")
-        ]
+        asked = [*_asked(parts, inbox, address)]
     except (StopError, OSError) as error:
         stderr.write(f"humanmcp: {sentence_of(error)}\n")
         return CANNOT_START
@@ -252,20 +249,16 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
     return _ended(parts.options, 0, stderr)
 
 
-def _asked_of(
-    extension: str,
-    brought: Any,  # noqa: ANN401 - a class of an extension
-    parts: ServerParts,
-    inbox: ServerInbox,
-    address: HttpAddress,
-) -> Any:  # noqa: ANN401 - its object
-    """Return what an extension puts at the address, None for nothing.
+def _asked(parts: ServerParts, inbox: ServerInbox, address: HttpAddress) -> Iterator[Any]:
+    """Yield what each extension puts at the address, None for nothing.
 
     What was asked for is not left out: it may be what keeps strangers away.
     """
-    is_asked = any(parts.options.added.get(one.name) for one in getattr(brought, "SETTINGS", ()))
-    ask = called_on if is_asked else extensions.call
-    return ask(extension, "endpoints", brought.of, parts, inbox, address)
+    for name, one in extensions.parts("endpoints"):
+        settings = getattr(one, "SETTINGS", ())
+        is_asked = any(parts.options.added.get(each.name) for each in settings)
+        ask = called_on if is_asked else extensions.call
+        yield ask(name, "endpoints", one.of, parts, inbox, address)
 
 
 def _ended(options: ServeOptions, status: int, stderr: Stderr) -> int:

@@ -14,7 +14,8 @@ from typing import Final
 import pytest
 
 from humanmcp.common import own_process
-from humanmcp.common.own_process import ToldToStopError, ending_in_order
+from humanmcp.common.guarded import ToldToStopError
+from humanmcp.common.own_process import ending_in_order
 from humanmcp.http.listening import QuietServer
 from tests.support.waiting import PATIENCE, until
 

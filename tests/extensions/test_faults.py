@@ -2,8 +2,11 @@
 
 import json
 import logging
+import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -11,12 +14,14 @@ import pytest
 from humanmcp import extensions
 from humanmcp.answering import steps
 from humanmcp.common.book_file import BookFile
+from humanmcp.common.guarded import ToldToStopError
+from humanmcp.common.own_process import ending_in_order
 from humanmcp.desk.moments import Listener
 from humanmcp.extensions import Extension, Installed
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import StopError, called_on
 from humanmcp.protocol.answer_book.decide import HandshakePolicy
 from humanmcp.server import capabilities, serve
 from humanmcp.server.front_end import FrontEnd
@@ -239,6 +244,8 @@ def test_what_is_asked_for_stops_in_words(tmp_path: Path, brings: Callable[..., 
 PAGES: Final = ("/", "/history", "/m/{key}", "/say/{name}", "/connect", "/settings", "/present")
 ALL_FAIL: Final = """
 from humanmcp.extensions import Extension, Link
+from humanmcp.common.guarded import ToldToStopError
+from humanmcp.common.own_process import ending_in_order
 from humanmcp.desk.moments import Listener
 from humanmcp.server.front_end import FrontEnd
 from humanmcp.server.serve_part import ServePart
@@ -330,3 +337,33 @@ def test_every_command_works_where_everything_of_an_extension_fails(
     own = run(site, tmp_path, "wave")
     assert own.returncode == 1
     assert "The extension broken cannot do wave: ModuleNotFoundError" in own.stderr
+
+
+WAYS: Final[Mapping[str, Callable[[Callable[..., Any]], object]]] = {
+    "a function": lambda function: extensions.call("one", "links", function),
+    "a moment": lambda function: extensions.guard(
+        "one", SimpleNamespace(looked=function), Listener
+    ).looked(),
+    "what was asked for": lambda function: called_on("one", "sign", function),
+    "an import": lambda _function: extensions.load("stopping:brings"),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
+@pytest.mark.parametrize(
+    ("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, ToldToStopError)]
+)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_signal_in_the_midst_of_a_strangers_code_ends_the_process(
+    way: str,
+    number: signal.Signals,
+    raised: type[BaseException],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is no fault of the extension. A command that is told to end would go on for ever."""
+    Path(tmp_path, "stopping.py").write_text(f"import signal; signal.raise_signal({number})")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with ending_in_order(), pytest.raises(raised):
+        WAYS[way](lambda *_given: signal.raise_signal(number))
+    assert extensions.faults() == ()
