@@ -139,8 +139,7 @@ def _imported(name: str) -> ModuleType:
     found = None if name in COMMANDS else extensions.command(name)
     if found is None:
         return import_module(COMMANDS[name])
-    imported: ModuleType = called_on(found.extension, name, import_module, found.module)
-    return imported
+    return called_on(found.extension, name, import_module, found.module)  # type: ignore[no-any-return]  # it is a module
 
 
 def _left_out(name: str, otherwise: Any, function: Callable[..., Any], *given: Any) -> Any:  # noqa: ANN401 - what it returns

@@ -185,8 +185,7 @@ def _environment() -> Environment:
     )
     environment.globals |= {"static": static(), "links": links, "say": say}
     environment.globals |= {"brought": extensions.only, "styles": extensions.styles}
-    environment.globals |= {"extension_faults": extensions.faults}
-    environment.globals |= {"brought_template": brought_template}
+    environment.globals |= {"left_out": extensions.faults, "brought_template": brought_template}
     environment.filters |= {"visible": visible, "one_line": one_line, "ordered": ordered}
     environment.filters |= {
         "markdown": blocks,

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.atomic import open_private
@@ -105,11 +105,10 @@ def _take(descriptor: int) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    try:
+    with suppress(OSError):
         found = path.stat(follow_symlinks=False)
-    except OSError:
-        return False
-    return (found.st_dev, found.st_ino) in _HELD
+        return (found.st_dev, found.st_ino) in _HELD
+    return False
 
 
 def is_held(path: Path) -> bool | None:

@@ -55,13 +55,11 @@ def _tell(fault: extensions.Fault) -> None:
     with suppress(OSError, AttributeError, ValueError):  # there is no stderr
         from humanmcp.protocol.json.visible import one_line  # noqa: PLC0415 - seldom needed
 
-        said = one_line(say("extension", "fault", **fault._asdict()), _MOST_TOLD)
+        said = one_line(say("extension", "fault", **fault._asdict()), 300)
         sys.stderr.write(f"humanmcp: {said}\n")
 
 
 extensions.on_fault(_tell)
-_MOST_TOLD: Final = 300
-"""Characters."""
 
 
 @cache

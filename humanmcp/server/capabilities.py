@@ -46,10 +46,8 @@ def _guarded(name: str, make: Callable[[Way], Capability | None], way: Way) -> C
     """Make a capability of an extension whose faults stay in it."""
     made = extensions.call(name, "capabilities", make, way)
     base = FrontEnd if isinstance(made, FrontEnd) else Capability
-    if made is None:
-        return None
-    guarded: Capability = extensions.guard(name, made, base, instead={"decide": _decide_without})
-    return guarded
+    instead = {"decide": _decide_without}
+    return None if made is None else extensions.guard(name, made, base, instead=instead)
 
 
 def _decide_without(

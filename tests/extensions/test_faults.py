@@ -244,8 +244,6 @@ def test_what_is_asked_for_stops_in_words(tmp_path: Path, brings: Callable[..., 
 PAGES: Final = ("/", "/history", "/m/{key}", "/say/{name}", "/connect", "/settings", "/present")
 ALL_FAIL: Final = """
 from humanmcp.extensions import Extension, Link
-from humanmcp.common.guarded import ToldToStopError
-from humanmcp.common.own_process import ending_in_order
 from humanmcp.desk.moments import Listener
 from humanmcp.server.front_end import FrontEnd
 from humanmcp.server.serve_part import ServePart
