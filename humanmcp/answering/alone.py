@@ -5,6 +5,7 @@ What `check` says of a file, the page says of a recording that it shows.
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from collections import Counter
@@ -26,7 +27,7 @@ from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.captures import Origin, captured_line, speaker
+from humanmcp.protocol.validation.captures import PASSED_OVER, Origin, captured_line, speaker
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
     Judged,
@@ -208,7 +209,7 @@ def judge_captured(
         frames = ((one.number, one.frame) for one in captured if one.frame)
         return judge_frames(frames, version, goes_on=goes_on)
     if is_two_sided(captured):
-        return judge_capture(captured, version, goes_on=goes_on)
+        return judge_capture(captured, version, goes_on=goes_on or has_no_side(captured))
     return _without_requests(captured, version)
 
 
@@ -237,12 +238,19 @@ def remarks_on(captured: Sequence[CapturedLine]) -> Iterator[Remark]:
     words = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
     if unread := [one for one in words if not one.level]:
         yield Remark("unread", {"count": sum(1 + one.more for one in unread), **_quoted(unread[0])})
+    for one in words:
+        if one.level == PASSED_OVER:
+            yield Remark("passed over", {"line": one.number})
     if cut := [one for one in captured if one.is_cut]:
         yield Remark("cut", {"count": len(cut), "line": cut[0].number})
     if any(one.origin is Origin.BARE for one in captured):
         yield Remark("bare")
     if captured and not is_two_sided(captured):
         yield Remark("no requests")
+    elif captured and has_no_side(captured):
+        yield Remark("no responses")
+    if foreign := _foreign_methods(captured):
+        yield Remark("other protocol", {"words": one_line(", ".join(foreign), _WORDS)})
     yield from (Remark("host says", _quoted(one)) for one in words if one.level == "error")
 
 
@@ -294,6 +302,39 @@ def is_two_sided(captured: Iterable[CapturedLine]) -> bool:
     before = ConversationState()
     lines = (one for one in captured if one.direction is not Direction.NOTE)
     return any((one.direction or speaker(before, one.raw)) is Direction.IN for one in lines)
+
+
+def has_no_side(captured: Iterable[CapturedLine]) -> bool:
+    """Return True if a file begins with other words, and has no response, time or side.
+
+    Its requests may be examples.
+    """
+    return not any(
+        one.frame
+        or one.direction
+        or one.at
+        or (one.number, one.column) == (1, 1)
+        or _ANSWER.search(one.text)
+        for one in captured
+        if one.direction is not Direction.NOTE
+    )
+
+
+def _foreign_methods(captured: Iterable[CapturedLine]) -> list[str]:
+    """Return the methods of a file if MCP has none of them: it may be another protocol."""
+    said = (_METHOD.search(one.text) for one in captured if one.direction is not Direction.NOTE)
+    names = dict.fromkeys(one[1] for one in said if one and one[1] != "initialize")  # LSP's, too
+    if any(methods.of(name).name for name in names):
+        return []
+    first = list(names)[:_MOST_COMPARED]
+    is_misspelt = any(difflib.get_close_matches(one, methods.REQUESTS, 1) for one in first)
+    return [] if is_misspelt else first
+
+
+_MOST_COMPARED: Final = 50
+"""So many methods are compared with those of MCP, which takes a while."""
+_ANSWER: Final = re.compile(r'"(?:result|error)"\s*:')
+_METHOD: Final = re.compile(r'"method"\s*:\s*"([^"\\]+)"')
 
 
 def _without_requests(captured: Iterable[CapturedLine], version: str) -> Iterator[Judged]:

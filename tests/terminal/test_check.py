@@ -423,6 +423,66 @@ def test_a_result_is_checked_as_an_answer(check: Any, text: str) -> None:  # noq
     assert "Checked as an answer to" in check(text).out
 
 
+LISTS: Final = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+EXAMPLES: Final = {
+    "a manual": f"# Rain\n\nSend:\n\n```json\n{LISTS}\n```\n\nThat is all.\n",
+    "a sentence": f"# Rain\n\nThe server reads `{LISTS}` from stdin.\n",
+    "OpenAPI": f'{{"openapi":"3.0.0","paths":{{"/mcp":{{"post":{{"example":{LISTS}}}}}}}}}',
+    "OpenAPI in YAML": f"openapi: 3.0.0\npaths:\n  /mcp:\n    example: '{LISTS}'\n",
+    "a collection": json.dumps({"info": {}, "item": [{"request": {"body": {"raw": LISTS}}}]}),
+    "a mail": f"From: a@x.example\nTo: b@x.example\n\nI send {LISTS} and wait.\n",
+    "a difference": f"--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+{LISTS}\n",
+    "a program": f"import json\n\nprint(json.dumps({LISTS}))\n",
+}
+"""Files with requests that nobody has sent yet."""
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_of_a_request_is_not_said_to_have_no_response(check: Any, name: str) -> None:  # noqa: ANN401 - see the fixture
+    """Nothing in the file says that it was sent."""
+    ran = check(EXAMPLES[name])
+    assert "but no response, time or side" in ran.out
+    assert "never got a response" not in ran.out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"2026-11-20 10:00:00 {LISTS}\n2026-11-20 10:00:09 [error] it crashed\n",
+        f'{{"dir":"send","m":{LISTS}}}\n{{"dir":"recv","m":{{"jsonrpc":"2.0","method":"x"}}}}\n',
+        f'{LISTS}\n{{"jsonrpc":"2.0","id":2,"method":"ping"}}\n',
+        f"Sent:\n{LISTS}\n{GOOD}\n",
+    ],
+)
+def test_a_request_that_was_sent_is_said_to_have_no_response(check: Any, text: str) -> None:  # noqa: ANN401 - see the fixture
+    """A time, a side, another response or nothing but messages: it is of a conversation."""
+    assert "never got a response" in check(text).out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"jsonrpc":"2.0","id":1,"method":"textDocument/hover"}', "textDocument/hover"),
+        ('{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[]}', "eth_call"),
+        (LISTS, ""),
+        (LISTS.replace("tools", "tool"), ""),
+    ],
+)
+def test_methods_of_another_protocol_are_named(check: Any, text: str, words: str) -> None:  # noqa: ANN401 - see the fixture
+    """MCP's rules are not those of LSP; a method that is misspelt is MCP's."""
+    out = check(f'{text}\n{{"jsonrpc":"2.0","id":1,"result":{{}}}}\n').out
+    assert ("MCP has none of the methods in this file: " + words in out) == bool(words)
+
+
+def test_it_is_said_from_where_a_file_was_not_searched(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """Where too much is tried in vain, each line is searched for its first value only."""
+    answer = '{"jsonrpc":"2.0","id":1,"result":{}}'
+    junk = "x {'jsonrpc': {'a {'jsonrpc': {'b \n" * 40_000
+    ran = check(f"recv {LISTS}\nsend {answer}\n{junk}x {{'a {{y}} recv {LISTS}\n")
+    assert "humanmcp looked only at the first value of each line" in ran.out
+    assert "looked only" not in check(f"recv {LISTS}\nsend {answer}\n{junk[:900]}").out
+
+
 def test_a_broken_answer_in_the_notation_of_a_language_is_checked(check: Any) -> None:  # noqa: ANN401 - see the fixture
     """Somebody has typed it, perhaps after words: it is no log in an unknown notation."""
     text = "{'jsonrpc': '2.0', 'id': 1, 'result': {'content': [}}"

@@ -168,6 +168,8 @@ _NEAR: Final = 200
 """So many characters before a message may hold its time."""
 _MOST_UNREAD: Final = 1_000
 """The maximum number of messages that cannot be read and are kept."""
+PASSED_OVER: Final = "passed"
+"""The level of the line from which only the first value of each line was tried."""
 _LINE_FEED: Final = re.compile("\n")
 _BLANK: Final = re.compile(r"[ \t\ufeff]*+")
 _ENDED: Final = re.compile(r"[^\S\n]*+,?[^\S\n]*+(?:\n|\Z)")
@@ -553,8 +555,14 @@ class _Capture:
     def lines(self) -> tuple[CapturedLine, ...]:
         """Return what was captured; () if the text is something else."""
         lines = self._read()
-        more = self._unread.told(self.written) if lines else ()
+        more = (*self._unread.told(self.written), *self._passed_over()) if lines else ()
         return tuple(sorted((*lines, *more), key=lambda one: one.number))
+
+    def _passed_over(self) -> Iterator[CapturedLine]:
+        """Yield what tells that some places were not tried: the line of the first."""
+        if (at := self._finder.passed_over) >= 0:
+            line = self.text.count("\n", 0, at)
+            yield CapturedLine(line + 1, Direction.NOTE, self.written[line], level=PASSED_OVER)
 
     def _read(self) -> tuple[CapturedLine, ...]:
         if self._ours or (not self.entries and any(map(self._is_logged, self.torn))):

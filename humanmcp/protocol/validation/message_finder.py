@@ -282,6 +282,8 @@ class MessageFinder:
     def __init__(self, text: str, depth: int = 0, effort: _Effort | None = None) -> None:
         self.is_one_value = False
         """Whether the text is a value that holds messages, and nothing else."""
+        self.passed_over = -1
+        """The first place that was not tried, because too much was tried in vain; -1 for none."""
         self._text = text
         self._depth = depth
         self._effort = effort or _Effort(len(text))
@@ -313,6 +315,8 @@ class MessageFinder:
                     yield one
             elif self._effort.is_spent:  # only the first value of each line that has an end
                 closer = _CLOSER.search(text, self._line_end)
+                if self.passed_over < 0:
+                    self.passed_over = at
                 if closer is None:
                     return
                 at = text.rfind("\n", at, closer.start())
