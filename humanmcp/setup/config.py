@@ -28,6 +28,7 @@ from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import REFUSED
+from humanmcp.setup.addition import Addition, setup_parts
 from humanmcp.setup.config_file import (
     ConfigFile,
     ConfigFileError,
@@ -35,7 +36,6 @@ from humanmcp.setup.config_file import (
     as_laid_out,
     with_more_tries,
 )
-from humanmcp.setup.doctor import setup_parts
 from humanmcp.setup.hosts import (
     APPROVAL_WAIT,
     BY_NAME,
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     import argparse
 
     from humanmcp.common.parsing import Parser
-    from humanmcp.setup.addition import Addition
 
 
 SECTION: Final = "config"

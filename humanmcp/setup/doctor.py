@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import importlib.util
 import itertools
 import os
@@ -10,12 +9,10 @@ import shutil
 import stat
 import sys
 import tempfile
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp import extensions
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.jsonc import BOM
@@ -30,8 +27,9 @@ from humanmcp.common.settings import (
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.inbox.life_lock import is_held
 from humanmcp.locales import say
-from humanmcp.locales.stop import REFUSED, StopError, in_language
+from humanmcp.locales.stop import REFUSED, in_language
 from humanmcp.protocol.json.visible import one_line
+from humanmcp.setup.addition import Finding, Level, setup_parts
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
 from humanmcp.setup.hosts import (
     HOSTS,
@@ -51,10 +49,9 @@ from humanmcp.setup.trial import SERVE, NotTriedError, Trial, folders_of, run_tr
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from humanmcp.common.parsing import Parser
-    from humanmcp.setup.addition import Addition
 
 SECTION: Final = "doctor"
 SETTINGS: Final = brought_folders()
@@ -70,41 +67,6 @@ _REMOTE_KINDS: Final = frozenset(
     | {"drvfs", "vboxsf", "fuse.vmhgfs-fuse", "davfs"}
 )
 _DESK_NEEDS: Final = ("fastapi", "jinja2", "starlette", "uvicorn", "watchdog")
-
-
-class Level(enum.StrEnum):
-    """How well a thing is."""
-
-    OK = "ok"
-    WARNING = "warning"
-    PROBLEM = "problem"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of a check: the code of its sentence, its fillings, and its severity."""
-
-    code: str
-    level: Level
-    fillings: tuple[tuple[str, object], ...] = ()
-    section: str = SECTION
-
-
-class SetupPart:
-    """What an extension names in `setups`."""
-
-    def of(self, host: Host, given: Mapping[str, Any], wait: int | None) -> Addition | None:
-        """Return what belongs to a host. `given` are settings, `wait` the seconds that it waits."""
-
-    def check(self, settings: Settings) -> Iterator[Finding]:  # noqa: ARG002 - a part that is left out
-        """Yield what is so of what was written or set, and what is wrong with it."""
-        return iter(())
-
-
-def setup_parts() -> list[SetupPart]:
-    """Return what extensions add. Their faults stay in them."""
-    found = extensions.parts("setups")
-    return [extensions.guard(name, part, SetupPart, {"of": (StopError,)}) for name, part in found]
 
 
 def _finding(level: Level, code: str, **fillings: object) -> Finding:

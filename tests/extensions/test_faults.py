@@ -30,7 +30,7 @@ from humanmcp.server.moments import Capability
 from humanmcp.server.serve import ServerParts
 from humanmcp.server.serve_part import ServePart
 from humanmcp.server.waiting import ServeOptions
-from humanmcp.setup.doctor import SetupPart
+from humanmcp.setup.addition import SetupPart
 from tests.extensions.test_extensions import plant, run, with_site
 from tests.server.test_many_sessions import call
 from tests.server.test_serve import INITIALIZE

@@ -15,7 +15,8 @@ from humanmcp.common.settings import Settings
 from humanmcp.inbox.life_lock import LifeLock
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.setup import doctor
-from humanmcp.setup.doctor import DoctorShape, Finding, Level
+from humanmcp.setup.addition import Finding, Level
+from humanmcp.setup.doctor import DoctorShape
 from humanmcp.setup.hosts import HOSTS, Format
 from humanmcp.setup.trial import run_trial
 from tests.setup.conftest import program

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from humanmcp.common.settings import Settings
+    from humanmcp.setup.addition import Finding
 
 HOOK_WITHIN: Final = 5.0
 """Seconds within which a hook must have ended that has nothing to ask."""
@@ -122,7 +123,7 @@ class HostPrompts:
         hooks = HOOKS.get(host.name)
         return None if hooks is None else HookAddition(host, hooks, given, wait)
 
-    def check(self, settings: Settings) -> Iterator[doctor.Finding]:  # noqa: ARG002 - hosts have files of their own
+    def check(self, settings: Settings) -> Iterator[Finding]:  # noqa: ARG002 - hosts have files of their own
         """Check whether each hook starts, and gives up before its host."""
         for name, hooks in HOOKS.items():
             host = dataclasses.replace(BY_NAME[name], format=Format.JSONC)
@@ -140,13 +141,13 @@ class HostPrompts:
 PROMPTS: Final = HostPrompts()
 
 
-def _finding(level: Callable[..., doctor.Finding], code: str, **fillings: object) -> doctor.Finding:
+def _finding(level: Callable[..., Finding], code: str, **fillings: object) -> Finding:
     return dataclasses.replace(level(code, **fillings), section=SECTION)
 
 
 def _check_hook(
     host: Host, hooks: HostHooks, facts: HookFacts | None, content: Mapping[str, Any]
-) -> Iterator[doctor.Finding]:
+) -> Iterator[Finding]:
     """Yield what is so of a hook, and what is wrong with the inbox folder of one that works."""
     about = {"label": host.label, "path": hooks.path, "host": host.name}
     words = words_of(facts.command) if facts else ()

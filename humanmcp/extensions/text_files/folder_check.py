@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.extensions.text_files import SECTION
 from humanmcp.extensions.text_files.text_desk import FOLDER
-from humanmcp.setup.doctor import Finding, Level, check_remote, check_writable
+from humanmcp.setup.addition import Finding, Level
+from humanmcp.setup.doctor import check_remote, check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -26,7 +26,7 @@ from humanmcp.extensions.agents.hook_entries import (
 from humanmcp.extensions.agents.host_prompts import PROMPTS
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.prompts import EVENTS, LABELS
-from humanmcp.setup import doctor
+from humanmcp.setup.addition import Level
 from humanmcp.setup.hosts import BY_NAME, HostCommand, filled_in
 from tests.support.inbox_folder import Ran
 
@@ -303,7 +303,7 @@ def test_what_switches_the_hooks_off_is_said(
     assert "come to your inbox" not in again.err
     assert told in run(host, "--approvals").err
     (found,) = PROMPTS.check(Settings())
-    assert (found.code, found.level) == ("hook off", doctor.Level.PROBLEM)
+    assert (found.code, found.level) == ("hook off", Level.PROBLEM)
     assert told in say(found.section, found.code, **dict(found.fillings))
 
 
@@ -460,7 +460,7 @@ def test_the_doctor_tries_the_hook(
     (found,) = PROMPTS.check(Settings())
     sentence = say(found.section, found.code, **dict(found.fillings))
     assert told in sentence
-    assert (found.level is doctor.Level.OK) is (not old)
+    assert (found.level is Level.OK) is (not old)
 
 
 def trust(state: str = 'trusted_hash = "sha256:25db"') -> None:

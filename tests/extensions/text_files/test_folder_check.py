@@ -4,7 +4,7 @@ from pathlib import Path
 
 from humanmcp.common.settings import Settings
 from humanmcp.extensions.text_files.folder_check import FOLDER_CHECK
-from humanmcp.setup.doctor import Level
+from humanmcp.setup.addition import Level
 
 
 def found(files: str) -> dict[str, Level]:
