@@ -31,8 +31,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.common.guarded import guarded_call
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
@@ -213,6 +211,8 @@ def call(
 
     `passes` are the errors that belong to what it promises: they are the caller's.
     """
+    from humanmcp.common.guarded import guarded_call  # noqa: PLC0415 - each run of pytest imports this
+
     fails = partial(_otherwise, extension, part, lambda *_given: otherwise, passes)
     return guarded_call(function, fails, may_be_none=True)(*given)
 
@@ -230,6 +230,8 @@ def guard(
     nothing where something is promised is a fault, too, and so is an iterator that raises. What is
     no `base` gets one in front of it.
     """
+    from humanmcp.common.guarded import guarded_call  # noqa: PLC0415 - as above
+
     guarded = part if isinstance(part, base) else base()
     for name in (one for one in dir(base) if not one.startswith("_")):
         own: Any = getattr(part, name, None)
