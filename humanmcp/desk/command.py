@@ -217,7 +217,7 @@ def _serve(
 def _listeners(home: Path) -> Iterator[Listener]:
     """Make the listeners of a desk in its folder. Their faults stay in them."""
     for name, make in extensions.parts("desks"):
-        made = extensions.call(name, "desks", make, home)
+        made = extensions.call(name, "desks", make, home, passes=(StopError, OSError))
         if made is not None:
             yield extensions.guard(name, made, Listener, {"try_now": (OSError,)})
 

@@ -9,6 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import extensions
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.answer_book.decision import BY_PERSON
 from humanmcp.server.answer_book import AnswerBook
 from humanmcp.server.front_end import FrontEnd
@@ -43,8 +44,12 @@ def capabilities() -> tuple[Callable[[Way], Capability | None], ...]:
 
 
 def _guarded(name: str, make: Callable[[Way], Capability | None], way: Way) -> Capability | None:
-    """Make a capability of an extension whose faults stay in it."""
-    made = extensions.call(name, "capabilities", make, way)
+    """Make a capability of an extension whose faults stay in it.
+
+    Raises:
+        StopError, OSError: what a person asked it for cannot be done.
+    """
+    made = extensions.call(name, "capabilities", make, way, passes=(StopError, OSError))
     base = FrontEnd if isinstance(made, FrontEnd) else Capability
     instead = {"decide": _decide_without}
     return None if made is None else extensions.guard(name, made, base, instead=instead)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
@@ -16,12 +16,13 @@ from humanmcp.answering import steps
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.guarded import ToldToStopError
 from humanmcp.common.own_process import ending_in_order
+from humanmcp.desk.command import _listeners
 from humanmcp.desk.moments import Listener
 from humanmcp.extensions import Extension, Installed
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.locales.stop import StopError, called_on
+from humanmcp.locales.stop import StopError, called_on, stopped
 from humanmcp.protocol.answer_book.decide import HandshakePolicy
 from humanmcp.server import capabilities, serve
 from humanmcp.server.front_end import FrontEnd
@@ -36,6 +37,9 @@ from tests.server.test_many_sessions import call
 from tests.server.test_serve import INITIALIZE
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving, pending
+
+if TYPE_CHECKING:
+    from humanmcp.server.moments import Way
 
 PING: Final = b'{"jsonrpc":"2.0","id":9,"method":"ping"}'
 NOTICE: Final = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -242,6 +246,25 @@ def test_what_is_asked_for_stops_in_words(tmp_path: Path, brings: Callable[..., 
 # -- processes -------------------------------------------------------------------------------------
 
 PAGES: Final = ("/", "/history", "/m/{key}", "/say/{name}", "/connect", "/settings", "/present")
+
+
+@pytest.mark.parametrize("error", [stopped("inbox", "other program"), PermissionError(13, "no")])
+def test_what_cannot_be_made_for_a_reason_that_is_told_stops_the_program(
+    error: Exception, tmp_path: Path, brings: Callable[..., None]
+) -> None:
+    """Its own kind of error says so: a folder that a person named cannot be used."""
+
+    def cannot(*_given: object) -> Any:  # noqa: ANN401 - it returns nothing
+        raise error
+
+    brings({"one": cannot}, desks=("one",), capabilities=("one",))
+    with pytest.raises(type(error)):
+        list(_listeners(tmp_path))
+    with pytest.raises(type(error)):
+        capabilities.capabilities()[2](cast("Way", None))
+    assert extensions.faults() == ()
+
+
 ALL_FAIL: Final = """
 from humanmcp.extensions import Extension, Link
 from humanmcp.desk.moments import Listener
