@@ -254,6 +254,15 @@ def test_a_phone_in_japanese_takes_another_lesson_and_checks_a_message(
     inside.get_by_role("link", name="レッスン").tap()
     inside.get_by_role("button", name="モデルが選ぶツール").tap()
     expect(inside.locator(".scripted article.message")).to_be_visible()
+    inside.locator("#send").tap()  # with a name of ours: the step is not passed, and is repeated
+    expect(inside.locator(".lesson")).to_contain_text("3 個のうち 2 個目")
+    inside.get_by_role("button", name="このステップをもう一度").tap()
+    expect(inside.locator(".lesson")).to_contain_text("3 個のうち 1 個目")
+    inside.locator("#tab-form").tap()
+    inside.locator('[data-pointer$="/name"]').first.fill("Nia's server")
+    inside.locator("#send").tap()
+    expect(inside.locator(".lesson")).to_contain_text("3 個のうち 2 個目")
+    expect(inside.locator(".lesson .failed")).to_have_count(0)
     inside.get_by_role("link", name="チェック").tap()
     tool = {"name": "a", "inputSchema": {"type": "objekt"}}
     inside.locator("[data-drop]").fill(
