@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from editor.build import find_npm
 from humanmcp import extensions
@@ -35,7 +35,12 @@ if NPM is not None:
     os.environ["PLAYWRIGHT_NODEJS_PATH"] = NPM.node
 
 # How long an example takes says nothing on a machine that does other work: bench/ has the figures.
-settings.register_profile("patient", settings(), deadline=None)
+settings.register_profile(
+    "patient",
+    settings(),
+    deadline=None,
+    phases=set(Phase) - {Phase.explain},  # it traces each line: minutes on a busy computer
+)
 settings.load_profile("patient")
 
 

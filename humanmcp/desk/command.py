@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -79,7 +80,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if lock is None and (arguments.lan or arguments.url):
             lock, settings = _take_over(home, settings)
         if lock is None:
-            return _point_to(home, arguments)
+            try:
+                return _point_to(home, arguments)
+            except OSError:
+                lock = _hold(home, ENDS_WITHIN)
+                if lock is None:
+                    raise
         launch.forget_facts(home)
         server_settings = snippets.server_settings(home, settings, vars(arguments))
         return _serve(home, host, settings, server_settings, arguments)
@@ -107,15 +113,24 @@ def loopback(host: str) -> str:
     return str(found)
 
 
-def _hold(home: Path) -> LifeLock | None:
-    try:
-        return LifeLock.take(home / launch.LOCK_NAME)
-    except BlockingIOError:
-        return None
-    except PermissionError:  # Windows reports it this way
-        if is_held(home / launch.LOCK_NAME):
+ENDS_WITHIN: Final = 1.0
+"""Seconds within which a desk that was killed lets go: its connections are cut first."""
+
+
+def _hold(home: Path, within: float = 0.0) -> LifeLock | None:
+    """Become the desk of this inbox. Returns None if another one is it for so many seconds."""
+    end = time.monotonic() + within
+    while True:
+        try:
+            return LifeLock.take(home / launch.LOCK_NAME)
+        except BlockingIOError:
+            pass
+        except PermissionError:  # Windows reports it this way
+            if not is_held(home / launch.LOCK_NAME):
+                raise
+        if time.monotonic() >= end:
             return None
-        raise
+        time.sleep(0.02)
 
 
 def _take_over(home: Path, settings: Settings) -> tuple[LifeLock | None, Settings]:

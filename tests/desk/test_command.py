@@ -1,5 +1,6 @@
 """`humanmcp desk`: one for each inbox, found again, disposable."""
 
+import errno
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,8 @@ import pytest
 from humanmcp import launch
 from humanmcp.cli import main
 from humanmcp.common import browser
+from humanmcp.common.settings import make_home
+from humanmcp.desk import command
 from humanmcp.inbox.life_lock import LifeLock
 from tests.support.desk_process import COMMAND, Desking
 from tests.support.desktop import Desktop
@@ -237,3 +241,29 @@ def test_a_running_desk_that_others_reach_gives_a_link_for_another_device(home: 
         other = ask_desk(home, "--url", "https://other.example")
         assert other.returncode == 1
         assert "at https://desk.example." in other.stderr
+
+
+@pytest.mark.parametrize("lets_go", [True, False])
+def test_a_desk_takes_the_place_of_one_that_ends_while_it_is_asked(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    lets_go: bool,
+) -> None:
+    """Its connections are cut before its lock is free. Where it lives on, the reason is told."""
+    make_home(home)
+    held = LifeLock.take(home / launch.LOCK_NAME)
+    launch.write_facts(home, launch.DeskFacts("http://127.0.0.1:1/", "token", os.getpid(), "1", ""))
+
+    def cut(*_given: object) -> tuple[str, str]:
+        if lets_go:
+            threading.Timer(0.05, held.release).start()
+        raise ConnectionResetError(errno.ECONNRESET, "")
+
+    monkeypatch.setattr(launch, "ways_in", cut)
+    monkeypatch.setattr(command, "_serve", lambda *_given: 0)
+    monkeypatch.setattr(command, "ENDS_WITHIN", PATIENCE if lets_go else 0.05)
+    assert main(["desk", "--home", str(home)]) == (0 if lets_go else command.CANNOT)
+    assert ("the connection was cut" in capsys.readouterr().err) is not lets_go
+    held.release()

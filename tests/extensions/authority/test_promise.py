@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -331,7 +331,6 @@ Promise.TestCase.settings = settings(
     max_examples=60,
     stateful_step_count=40,
     deadline=None,
-    phases=set(Phase) - {Phase.explain},  # it traces each line: minutes on a busy computer
     suppress_health_check=list(HealthCheck),
 )
 TestPromise = Promise.TestCase
