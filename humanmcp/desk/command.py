@@ -9,7 +9,6 @@ from __future__ import annotations
 import ipaddress
 import os
 import threading
-import time
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -119,18 +118,14 @@ ENDS_WITHIN: Final = 1.0
 
 def _hold(home: Path, within: float = 0.0) -> LifeLock | None:
     """Become the desk of this inbox. Returns None if another one is it for so many seconds."""
-    end = time.monotonic() + within
-    while True:
-        try:
-            return LifeLock.take(home / launch.LOCK_NAME)
-        except BlockingIOError:
-            pass
-        except PermissionError:  # Windows reports it this way
-            if not is_held(home / launch.LOCK_NAME):
-                raise
-        if time.monotonic() >= end:
+    try:
+        return LifeLock.take(home / launch.LOCK_NAME, within)
+    except BlockingIOError:
+        return None
+    except PermissionError:  # Windows reports it this way
+        if is_held(home / launch.LOCK_NAME):
             return None
-        time.sleep(0.02)
+        raise
 
 
 def _take_over(home: Path, settings: Settings) -> tuple[LifeLock | None, Settings]:

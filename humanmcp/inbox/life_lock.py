@@ -59,12 +59,23 @@ class LifeLock:
         self.release()
 
     @classmethod
-    def take(cls, path: Path) -> LifeLock:
-        """Make the lock file and hold it.
+    def take(cls, path: Path, within: float = 0.0) -> LifeLock:
+        """Make the lock file and hold it. Wait at most so many seconds for who holds it.
 
         Raises:
-            OSError: another process holds it (EAGAIN, EACCES), or it cannot be made.
+            OSError: another one holds it (EAGAIN, EACCES), or it cannot be made.
         """
+        end = time.monotonic() + within
+        while True:
+            try:
+                return cls._take_now(path)
+            except OSError as error:
+                if error.errno not in (errno.EAGAIN, errno.EACCES) or time.monotonic() >= end:
+                    raise
+                time.sleep(_LOOK_LASTS)
+
+    @classmethod
+    def _take_now(cls, path: Path) -> LifeLock:
         with _ONE_AT_A_TIME:
             if _is_ours(path):
                 raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(path))
@@ -145,15 +156,7 @@ def turn(path: Path) -> Iterator[None]:
     Raises:
         OSError: another one has held it for too long, or it cannot be made.
     """
-    end = time.monotonic() + TURN_WITHIN
-    while True:
-        try:
-            lock = LifeLock.take(path)
-            break
-        except OSError as error:
-            if error.errno not in (errno.EAGAIN, errno.EACCES) or time.monotonic() > end:
-                raise
-            time.sleep(_LOOK_LASTS)
+    lock = LifeLock.take(path, TURN_WITHIN)
     try:
         yield
     finally:

@@ -13,28 +13,23 @@ import pytest
 
 from humanmcp import extensions
 from humanmcp.answering import steps
-from humanmcp.common.book_file import BookFile
 from humanmcp.common.guarded import ToldToStopError
 from humanmcp.common.own_process import ending_in_order
 from humanmcp.desk.command import _listeners
 from humanmcp.desk.moments import Listener
 from humanmcp.extensions import Extension, Installed
 from humanmcp.inbox import open_inbox
-from humanmcp.inbox.attendant import Attendant
-from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales.stop import StopError, called_on, stopped
 from humanmcp.protocol.answer_book.decide import HandshakePolicy
 from humanmcp.server import capabilities, serve
 from humanmcp.server.front_end import FrontEnd
-from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.moments import Capability
-from humanmcp.server.serve import ServerParts
 from humanmcp.server.serve_part import ServePart
 from humanmcp.server.waiting import ServeOptions
 from humanmcp.setup.addition import SetupPart
 from tests.extensions.test_extensions import plant, run, with_site
+from tests.server.test_capabilities import answers
 from tests.server.test_many_sessions import call
-from tests.server.test_serve import INITIALIZE
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving, pending
 
@@ -96,18 +91,7 @@ def brings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Non
 
 def heard_of(home: Path) -> dict[int, Any]:
     """Have a session with a message of each kind. Return the answers."""
-    inbox, connection = FolderInbox(home / "inbox"), MemoryConnection()
-    served = ServerParts(home, BookFile(home / "book.toml"), OPTIONS).session(connection, inbox)
-    for line in (INITIALIZE.encode(), NOTICE, call(2, "near"), PING, RESPONSE):
-        connection.say(line)
-    connection.hang_up()
-    attendant = Attendant()
-    attendant.attend(served)
-    attendant.run()
-    heard = {}
-    while (sent := connection.hear()) is not None:
-        heard[json.loads(sent.content)["id"]] = json.loads(sent.content)
-    return heard
+    return answers(home, OPTIONS, NOTICE, call(2, "near"), PING, RESPONSE)
 
 
 @pytest.mark.parametrize("fault", [fails, leaves], ids=["raises", "exits"])

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -45,6 +45,23 @@ class Echo(Capability):
         self.acts.append((exchange.number, decision.by))
 
 
+def answers(home: Path, options: ServeOptions, *lines: bytes) -> dict[int, Any]:
+    """Have a session with these lines after the handshake's first. Return what was answered."""
+    connection = MemoryConnection()
+    parts = ServerParts(home, BookFile(home / "book.toml"), options)
+    served = parts.session(connection, FolderInbox(home / "inbox"))
+    for line in (INITIALIZE.encode(), *lines):
+        connection.say(line)
+    connection.hang_up()
+    attendant = Attendant()
+    attendant.attend(served)
+    attendant.run()
+    heard = {}
+    while (sent := connection.hear()) is not None:
+        heard[json.loads(sent.content)["id"]] = json.loads(sent.content)
+    return heard
+
+
 def test_a_capability_of_two_moments_answers_and_leaves_the_rest_to_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,23 +73,14 @@ def test_a_capability_of_two_moments_answers_and_leaves_the_rest_to_the_others(
         return made[-1]
 
     monkeypatch.setattr(session, "capabilities", lambda: (echo, *capabilities()))
-    inbox, connection = FolderInbox(tmp_path / "inbox"), MemoryConnection()
-    parts = ServerParts(tmp_path, BookFile(tmp_path / "book.toml"), ServeOptions())
-    served = parts.session(connection, inbox)
-    for line in (INITIALIZE.encode(), call(2, "near"), call(3, "far")):
-        connection.say(line)
-    connection.hang_up()
-    attendant = Attendant()
-    attendant.attend(served)
-    attendant.run()
-    heard = {}
-    while (sent := connection.hear()) is not None:
-        heard[json.loads(sent.content)["id"]] = json.loads(sent.content)
+    heard = answers(tmp_path, ServeOptions(), call(2, "near"), call(3, "far"))
     assert heard[2]["result"]["content"][0]["text"] == "near"
     assert 3 not in heard
     (of_echo,) = made
     assert of_echo.acts[-1] == (2, "echo")
-    (frame,) = [one for one in inbox.frames(served.journal.name) if one.by == "echo"]
+    inbox = FolderInbox(tmp_path / "inbox")
+    (served,) = inbox.sessions()
+    (frame,) = [one for one in inbox.frames(served.name) if one.by == "echo"]
     assert frame.number == 2
 
 

@@ -60,17 +60,11 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "home", "inbox", "lang")
 
 
-def cannot_start(arguments: argparse.Namespace, error: StopError) -> int:
-    """Print what is safe where the settings cannot be read. Returns the exit status."""
-    return _run(arguments, error)
+def run(arguments: argparse.Namespace, settings: Settings | StopError) -> int:
+    """Ask a person about the prompt on stdin. Returns the exit status.
 
-
-def run(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Ask a person about the prompt on stdin. Returns the exit status."""
-    return _run(arguments, settings)
-
-
-def _run(arguments: argparse.Namespace, settings: Settings | StopError) -> int:
+    With the error instead of the settings, they cannot be read: it prints what is safe.
+    """
     source, sink = claim()
     deadline = time.monotonic() - age() + arguments.limit
     unread = read_prompt("", arguments.host, arguments.event)
@@ -93,6 +87,10 @@ def _run(arguments: argparse.Namespace, settings: Settings | StopError) -> int:
     except Exception as error:  # noqa: BLE001 - an agent must hear what is safe, whatever is wrong
         return _failed(printer, settings, error)
     return printer.status if _decides(printer) else 0
+
+
+cannot_start: Final = run
+"""What the command line calls where the settings cannot be read."""
 
 
 def _decides(printer: Printer) -> bool:

@@ -505,9 +505,9 @@ FILTERED: Final[Mapping[str, Method]] = {
 }
 """The notifications that `subscriptions/listen` can request, by the member of its filter."""
 LISTS: Final = tuple(one for one in _CORE if one.listing)
+"""The lists of a server."""
 MEMBER_OF_LIST: Final = {one.name: one.listing.member for one in LISTS if one.listing}
 """The member of the result that a list is, by the method that requests it."""
-"""The lists of a server."""
 CHANGED: Final[Mapping[str, str]] = {
     one.capability: one.name
     for one in NOTIFICATIONS.values()
