@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from playwright.sync_api import (
+    APIResponse,
     Browser,
     BrowserContext,
     ConsoleMessage,
@@ -16,6 +17,7 @@ from playwright.sync_api import (
     Locator,
     Page,
     Request,
+    Route,
     expect,
 )
 
@@ -33,8 +35,15 @@ PHONE: Final[dict[str, Any]] = {
     "has_touch": True,
     "is_mobile": True,
 }
+ONCE: Final = {"Connection": "close"}
+"""For what Playwright asks by itself: on a connection that it kept, a desk may just hang up."""
 LATENCY: Final = int(os.environ.get("LATENCY", "0"))
 """Milliseconds that each response takes: it shows what works only with a quick desk."""
+
+
+def fetched(route: Route) -> APIResponse:
+    """Return the response to a request that is held."""
+    return route.fetch(headers={**route.request.headers, **ONCE})
 
 
 class Window:
@@ -51,7 +60,7 @@ class Window:
         self.page = self.new_page()
         if options.get("java_script_enabled") is not False:
             own = desk.facts.address.rstrip("/")
-            headers = {"Origin": own, "Sec-Fetch-Site": "same-origin"}
+            headers = {"Origin": own, "Sec-Fetch-Site": "same-origin", **ONCE}
             key = {"key": desk.key()}
             entered = self.context.request.post(f"{own}/api/login", data=key, headers=headers)
             path = str(entered.json()["path"])

@@ -1,9 +1,10 @@
 """From one answer to the next: where the cursor goes, and what it must not do on the way."""
 
 import json
+from functools import partial
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.seats import (
     INITIALIZE,
@@ -13,6 +14,7 @@ from tests.browser.seats import (
     begin,
     boxes_of,
     call,
+    fetched,
     request,
     until_keys_act,
 )
@@ -143,20 +145,21 @@ def test_letters_typed_after_the_key_are_for_the_next_request(
     assert page.evaluate("window.untouched") is True
 
 
+def osaka_comes_first(host: Serving, page: Page, route: Route) -> None:
+    """Let another request come when the desk has answered, and before the page knows."""
+    answer = fetched(route)
+    host.say(call("2", city="Osaka"))
+    expect(page.locator("#rows .row", has_text="Osaka")).to_be_visible()
+    route.fulfill(response=answer)
+
+
 def test_what_came_while_the_next_page_was_on_its_way_is_opened(
     host: Serving, opened: Opened
 ) -> None:
     """The last answer goes out, and the next request comes just before the page of nothing."""
     page = opened(call("1", city="Tokyo"))
     page.locator("#sentence").fill("sunny")
-
-    def late(route: Route) -> None:
-        answer = route.fetch()
-        host.say(call("2", city="Osaka"))
-        expect(page.locator("#rows .row", has_text="Osaka")).to_be_visible()
-        route.fulfill(response=answer)
-
-    page.route("**/?sent=*", late, times=1)
+    page.route("**/?sent=*", partial(osaka_comes_first, host, page), times=1)
     page.locator("#send").click()
     host.hear()
     expect(page.locator(".asked")).to_contain_text("Osaka")
@@ -167,14 +170,7 @@ def test_what_came_while_the_page_asked_what_became_of_a_request_is_opened(
 ) -> None:
     """The desk had answered before it came, and the page heard of it before it had the answer."""
     page = opened(call("1", city="Tokyo"))
-
-    def late(route: Route) -> None:
-        answer = route.fetch()
-        host.say(call("2", city="Osaka"))
-        expect(page.locator("#rows .row", has_text="Osaka")).to_be_visible()
-        route.fulfill(response=answer)
-
-    page.route("**/status", late, times=1)
+    page.route("**/status", partial(osaka_comes_first, host, page), times=1)
     host.say('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
     expect(page.locator(".asked")).to_contain_text("Osaka")
 

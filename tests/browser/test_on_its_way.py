@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Error, Page, Route, expect
 
-from tests.browser.seats import close
+from tests.browser.seats import close, fetched
 from tests.extensions.classroom.room.test_pairs import HELLO, TOOLS, answered, opened
 from tests.extensions.classroom.room.test_teaching import at_seat
 from tests.support.room_process import Rooming, Visitor
@@ -222,7 +222,7 @@ def hold(it: Opened, path: str, act: Act, *, is_read: bool) -> list[str]:
             route.continue_()
             return
         held.append(route.request.url)
-        response = route.fetch() if is_read else None
+        response = fetched(route) if is_read else None
         act(it)
         if response is None:
             route.continue_()

@@ -9,7 +9,7 @@ from playwright.sync_api import Route, expect
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.browser.seats import Opened, Windows, begin, call
+from tests.browser.seats import Opened, Windows, begin, call, fetched
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
@@ -60,7 +60,7 @@ def test_a_request_that_was_answered_while_the_page_opened_it_is_shown_as_answer
     opened: list[Route] = []
 
     def late(route: Route) -> None:
-        answer = route.fetch()
+        answer = fetched(route)
         # A page that was asked for before may have the request in its list alone.
         if "<article" in answer.text() and not opened:
             opened.append(route)
@@ -85,7 +85,7 @@ def test_an_older_status_never_takes_the_place_of_a_newer_one(
     before: list[str] = []
 
     def late(route: Route) -> None:
-        answer = route.fetch()
+        answer = fetched(route)
         expect(page.locator("#rows .row .state", has_text="draft")).to_be_visible()
         answer_elsewhere(host.home, 2)
         expect(page.locator("#rows .row")).to_have_count(0)
@@ -190,7 +190,7 @@ def test_the_preview_of_a_tool_shows_what_was_written_last(
     posted: list[int] = []
 
     def late(route: Route) -> None:
-        answer = route.fetch()
+        answer = fetched(route)
         name.fill("get_forecast")
         page.clock.run_for(400)
         posted.append(page.evaluate("posted"))

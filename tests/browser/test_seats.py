@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 from humanmcp.locales import sentences_of
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
-from tests.browser.seats import Windows, close
+from tests.browser.seats import ONCE, Windows, close
 from tests.desk.seated import Seated
 from tests.support.desk_process import Desking
 from tests.support.serve_process import bare_environment
@@ -247,7 +247,8 @@ def test_each_seat_has_its_own_door(lay: Callable[..., Table]) -> None:
     refused = model.goto(f"{start}m/{key}")
     assert refused is not None
     assert refused.status == 403
-    reply = model.request.post(f"{start}api/exchanges/{key}/reply", data={"text": "{}"})
+    path = f"{start}api/exchanges/{key}/reply"
+    reply = model.request.post(path, data={"text": "{}"}, headers=ONCE)
     assert reply.status == 403
 
 

@@ -4,10 +4,18 @@ import asyncio
 import socket
 import threading
 
+import httpx2
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from humanmcp.http.listening import WRITTEN, Patient, QuietServer, Written, listen
+from humanmcp.http.listening import (
+    KEPT_FOR,
+    WRITTEN,
+    Patient,
+    QuietServer,
+    Written,
+    listen,
+)
 from tests.support.waiting import PATIENCE
 
 
@@ -31,6 +39,17 @@ def test_small_writes_of_an_accepted_connection_are_not_kept_back() -> None:
             return await options.get()
 
     assert asyncio.run(accepted()) == 1
+
+
+def test_an_idle_connection_stays_open_longer_than_clients_keep_it() -> None:
+    """A request on a connection that the server closes in that moment fails, and is lost.
+
+    "agent.timeout: 5000": https://nodejs.org/docs/latest-v22.x/api/http.html#httpglobalagent
+    """
+    sdk, node = httpx2.Limits().keepalive_expiry, 5.0
+    assert sdk
+    assert max(sdk, node) * 2 < KEPT_FOR
+    assert QuietServer(print, print, most=1).config.timeout_keep_alive == KEPT_FOR
 
 
 @pytest.mark.parametrize("reads", [True, False])
