@@ -41,6 +41,7 @@ from humanmcp.protocol.http.outbound import JSON, PATH
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables.versions import features
+from humanmcp.protocol.validation.crash_guard import without_collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping, Sequence
@@ -241,7 +242,7 @@ class HttpApp(Generic[_Session]):
                 judged = judging()
             else:
                 await turn.enter_async_context(self._one_large)
-                judged = await asyncio.to_thread(judging)
+                judged = await asyncio.to_thread(without_collection()(judging))
             if isinstance(judged, Posted):
                 refusal = await self._posted(judged, request, response, turn)
                 return refusal and refused_to(refusal, judged.message)

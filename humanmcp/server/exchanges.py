@@ -75,6 +75,10 @@ MOST_WAITING: Final = 10_000
 AT_ONCE: Final = 0.01
 """Seconds for which the messages of a batch are processed before other sessions have their turn."""
 
+LARGE: Final = 256 * 1024
+"""Bytes of a line that takes two turns: it is recorded in the first, and enters the inbox in the
+second, as either writes it to the disk."""
+
 _UNKEPT: Final = "could not store this message in its inbox"
 _ASKED: Final = (RequestArrived, RequestRepeated)
 
@@ -155,7 +159,8 @@ class ExchangeHandler:
     def line(self, line: bytes) -> None:
         """Record a line from the client, then process its messages.
 
-        Of a long array to the first messages: `go_on` is called while it `has_more`.
+        Of a long array the first messages, of a large line none: `go_on` is called while it
+        `has_more`.
         """
         arrival = self._receive(line)
         try:
@@ -171,7 +176,8 @@ class ExchangeHandler:
         if not arrival.is_told_later:
             self._tell_of(arrival)
         self._arrival, self._left = arrival, deque(arrival.events)
-        self.go_on()
+        if len(line) < LARGE:
+            self.go_on()
 
     def _receive(self, line: bytes) -> _Arrival:
         now = self.journal.clock.now()
@@ -329,10 +335,9 @@ class ExchangeHandler:
 
     def _acknowledge(self, exchange: Exchange) -> None:
         """Acknowledge a request if it is a subscription."""
-        if methods.of(exchange.method).stays_open and self.options.speaks_first:
-            line = self.session.acknowledge(exchange.number)
-            if line is not None:
-                self.journal.write(line, exchange.number, by=BY_US)
+        is_subscription = methods.of(exchange.method).stays_open and self.options.speaks_first
+        if is_subscription and (line := self.session.acknowledge(exchange.number)) is not None:
+            self.journal.write(line, exchange.number, by=BY_US)
 
     # -- answered ---------------------------------------------------------------------------------
 
@@ -506,8 +511,7 @@ class ExchangeHandler:
         timers.repeated(now)
         self._plan_again(exchange, timers)
         self.schedule.duties = now
-        reply = self._kept.pop(exchange.number, None)
-        if reply is not None:
+        if (reply := self._kept.pop(exchange.number, None)) is not None:
             self.reply(exchange.number, reply)
 
     def look_again(self) -> None:

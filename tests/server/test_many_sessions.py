@@ -17,7 +17,7 @@ from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.server.exchanges import AT_ONCE
+from humanmcp.server.exchanges import AT_ONCE, LARGE
 from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.serve import ServerParts
 from humanmcp.server.session import ServedSession
@@ -133,6 +133,26 @@ def test_others_have_their_turn_within_a_long_array(
     session.leave()
     assert counted[-1] == 100
     assert max(later - before for before, later in itertools.pairwise(counted)) == 1
+
+
+def test_others_have_their_turn_within_a_large_line(tmp_path: Path) -> None:
+    """It is in the transcript after one step, and in the inbox after another one."""
+    book = BookFile(tmp_path / "book.toml")
+    parts = ServerParts(tmp_path, book, ServeOptions(Mode.NORMAL, handshake=HandshakePolicy.BOOK))
+    inbox, connection = FolderInbox(tmp_path / "inbox"), MemoryConnection()
+    session = parts.session(connection, inbox)
+    session.begin_steps(lambda: None)
+    large = call(2, "x" * LARGE)
+    for line in (initialize("2025-06-18").encode(), large):
+        connection.say(line)
+        session.step(time.monotonic())
+    name = session.journal.name
+    assert [one.raw for one in inbox.frames(name)][-1] == large
+    assert not inbox.items(name)
+    now = time.monotonic()
+    assert session.step(now) == now
+    assert [one.line.encode() for one in inbox.items(name)] == [large]
+    session.leave()
 
 
 def test_a_line_says_to_which_request_it_belongs(room: Room) -> None:
