@@ -171,24 +171,6 @@ def _difference(old: str, new: str) -> tuple[CardLine, ...]:
     return tuple(lines)
 
 
-_LONGEST_LISTED: Final = 20_000
-"""Characters of a message that is shown in a list: escapes may be six times as long as a text."""
-
-
-def whole_card(opened: OpenExchange) -> ApprovalCard | None:
-    """Return all of a held message, for a list of several; None where it is too long for one."""
-    line = opened.item.line
-    if len(line) > _LONGEST_LISTED:
-        return None
-    if opened.approval is not None:
-        card = card_of(opened.approval)
-    else:
-        lines = (line if opened.item.held.unread else pretty(line)).split("\n")
-        whole = CardPart("", "code", tuple(CardLine(visible_code(one)) for one in lines))
-        card = ApprovalCard("other", (whole,))
-    return None if card.is_long else card
-
-
 def headline(opened: OpenExchange, approval: Approval, card: ApprovalCard) -> str:
     """Return who wants to do what."""
     who, prompt = client_of(opened.facts) or say(SECTION, "an agent"), opened.prompt

@@ -302,22 +302,6 @@ def end_with_stdin() -> None:
     threading.Thread(target=wait, name="starter", daemon=True).start()
 
 
-def undisturbed(close: Callable[[], object]) -> Callable[[], None]:
-    """Wrap `close` so that a second Ctrl-C does not interrupt it; it takes a few seconds."""
-
-    def run() -> None:
-        if threading.current_thread() is not threading.main_thread():
-            close()
-            return
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            close()
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    return run
-
-
 # -- the log -------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Report changed files, as far as the system does: of an inbox, or the text files of a folder.
+"""Report changed files of inboxes, as far as the system does.
 
 Who wants to know is woken; what changed, it reads itself. One recursive observer serves all
 sessions, of several inboxes below one folder too: a machine
@@ -20,13 +20,12 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from humanmcp.common.own_process import leave_signals_to_the_main_thread
 from humanmcp.inbox import records
 from humanmcp.inbox.atomic import Signature, signature
 from humanmcp.inbox.life_lock import is_held
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Self
 
     from watchdog.events import FileSystemEvent
@@ -36,6 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 Wake: TypeAlias = "Callable[[str, int], None]"
+FileEvent: TypeAlias = "FileSystemEvent"
 
 _FAST: Final = 0.25
 """Seconds between two polls where nothing else reports changes."""
@@ -104,7 +104,7 @@ class Watch:
 
     def _observe(self) -> None:
         try:
-            self._observer = _observe(self._path, self._event, _FILES_AND_FOLDERS, recursive=True)
+            self._observer = observe(self._path, self._event, _FILES_AND_FOLDERS, recursive=True)
         except (OSError, ImportError) as error:
             self._give_up(str(error))
 
@@ -197,9 +197,9 @@ def _pair_moves_soon() -> None:
             getattr(found, name).delay = _PAIRED_WITHIN
 
 
-def _observe(
+def observe(
     path: Path,
-    on_event: Callable[[FileSystemEvent], object],
+    on_event: Callable[[FileEvent], object],
     kinds: Iterable[str],
     *,
     recursive: bool = False,
@@ -326,67 +326,3 @@ class _Watched(NamedTuple):
 
     wake: Wake
     look: _Snapshotter
-
-
-_taken = threading.Lock()
-
-
-class FolderEvents:
-    """Calls `saved`, from a separate thread, when a file in a folder has changed.
-
-    A process has one at most: of several sessions the first that asks gets it, and the others look
-    themselves, as all do where there are no events.
-    """
-
-    def __init__(self, folder: Path, own: Collection[str], saved: Callable[[], object]) -> None:
-        """Report changes in `folder`, except of the files with the names `own`."""
-        self._folder = folder
-        self._own = own
-        self._saved = saved
-        self._closed = False
-        self._observer: BaseObserver | None = None
-        self._changing = threading.Lock()
-        self._beginning = threading.Thread(target=self.begin, name="folder-events", daemon=True)
-
-    @classmethod
-    def start(cls, folder: Path, own: Collection[str], saved: Callable[[], object]) -> Self | None:
-        """Report changes of a folder; return None if this process already watches one."""
-        if not _taken.acquire(blocking=False):
-            return None
-        events = cls(folder, own, saved)
-        events._beginning.start()
-        return events
-
-    def close(self) -> None:
-        """Stop reporting. Calling it again does nothing.
-
-        Waits for what begins: a Python that ends while a thread imports may crash.
-        """
-        with self._changing:
-            if self._closed:
-                return
-            self._closed = True
-            if self._observer is not None:
-                self._observer.stop()
-        self._beginning.join()
-        _taken.release()
-
-    def begin(self) -> None:
-        """Watch the folder; where the system cannot, polling finds the changes."""
-        leave_signals_to_the_main_thread()
-        try:
-            # A move is not asked for: one that leaves the folder would hold up what comes after it
-            # for half a second. Who saves by a rename writes another file in the folder first.
-            with self._changing:
-                if self._closed:
-                    return
-                kinds = ("FileModified", "FileClosed")
-                self._observer = _observe(self._folder, self._changed, kinds)
-        except (OSError, ImportError) as error:
-            _log.info("files saved in %s are found by looking: %s", self._folder, error)
-            return
-        self._saved()  # what was saved before nobody was told of
-
-    def _changed(self, event: FileSystemEvent) -> None:
-        if PurePath(os.fsdecode(event.src_path)).name not in self._own:
-            self._saved()

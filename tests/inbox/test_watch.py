@@ -17,7 +17,7 @@ from watchdog.utils.delayed_queue import DelayedQueue
 from humanmcp.inbox import watch
 from humanmcp.inbox.contract import Answer, Draft, Key, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.inbox.watch import FolderEvents, Watch
+from humanmcp.inbox.watch import Watch
 from humanmcp.protocol.conversation.stages import ExchangeState
 from tests.inbox.contract import AT, frame_of, item_of
 from tests.support.waiting import until
@@ -200,7 +200,7 @@ def test_a_drive_that_reports_nothing_is_noticed(
         def join(self) -> None:
             """Wait for nothing."""
 
-    monkeypatch.setattr(watch, "_observe", lambda *_, **__: Silent())
+    monkeypatch.setattr(watch, "observe", lambda *_, **__: Silent())
     with Watch(scene.home, scene.wake, every=0.02) as watching:
         while not watching.why_polling:
             scene.expect_wake(scene.deeds()["record"], "record")
@@ -281,20 +281,3 @@ def test_two_looks_tell_which_exchange_has_changed(scene: Scene) -> None:
     assert look.changed() == {scene.session: {0}}
     scene.server.close(scene.key, ExchangeState.CANCELLED)
     assert look.changed()[scene.session] - {0} == {1}
-
-
-class LateEvents(FolderEvents):
-    """Events of a folder that begin only when nobody wants them any more."""
-
-    def begin(self) -> None:
-        """Wait for the end first."""
-        until(lambda: self._closed, "the end")
-        super().begin()
-
-
-def test_events_of_a_folder_that_still_begin_are_waited_for_at_the_end(tmp_path: Path) -> None:
-    """A Python that ends while their thread imports a library crashes now and then."""
-    events = LateEvents.start(tmp_path, (), lambda: None)
-    assert events is not None
-    events.close()
-    assert "folder-events" not in {thread.name for thread in threading.enumerate()}

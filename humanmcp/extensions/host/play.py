@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import quote
 
 from humanmcp import launch
-from humanmcp.common.own_process import undisturbed
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
+from humanmcp.extensions.host.closing import undisturbed
 from humanmcp.extensions.host.table import ROLES, Plan, Table
 from humanmcp.inbox import open_inbox
 from humanmcp.locales import say

@@ -11,6 +11,7 @@ from humanmcp.answering.service import Outcome
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, asked_whether, to_stderr, to_stdout
 from humanmcp.extensions.tap.hold import held, no_tap, one_tap, taps
+from humanmcp.extensions.tap.whole_card import whole_card
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import Action, Reply
 from humanmcp.locales import say
@@ -86,7 +87,7 @@ def _agreed(found: Sequence[OpenExchange], home: Path, *, drop: bool) -> list[Op
 
 def _show(opened: OpenExchange) -> bool:
     """Print all of a held message. Return False where it is too long for that."""
-    number, approval, card = opened.key.number, opened.approval, approvals.whole_card(opened)
+    number, approval, card = opened.key.number, opened.approval, whole_card(opened)
     if card is None:
         to_stdout(Painted(say("release", "too long", number=number), "yellow"))
         return False

@@ -16,6 +16,7 @@ from humanmcp.desk.board import SessionView
 from humanmcp.desk.context import desk_of, page, page_router, signed
 from humanmcp.desk.desk import BY, Desk
 from humanmcp.desk.routing import FormValues
+from humanmcp.extensions.tap.whole_card import whole_card
 from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.protocol.conversation.allow_patterns import pattern_of
 from humanmcp.protocol.conversation.approvals import digest_of
@@ -88,7 +89,7 @@ def _held_at(desk: Desk, name: str) -> Iterator[OpenExchange]:
 
 def _held(opened: OpenExchange, *, is_whole: bool) -> dict[str, Any]:
     """Return a held message; its `card` is all of it, if wanted and if it can be shown."""
-    card, asked = approvals.whole_card(opened) if is_whole else None, opened.approval
+    card, asked = whole_card(opened) if is_whole else None, opened.approval
     return {
         "row": row(opened.item, opened.facts),
         "digest": digest_of(opened.item.line),
@@ -120,7 +121,7 @@ def _release_shown(request: Request, name: str, values: Mapping[str, str]) -> No
     desk = desk_of(request)
     for opened in _held_at(desk, name):
         shown = values.get(f"shown {opened.key.number}", "")
-        if shown and approvals.whole_card(opened) is not None:
+        if shown and whole_card(opened) is not None:
             reply = approvals.release(opened, seen=False, shown=shown)._replace(by=BY)
             service.send(opened, signed(request, opened.key, reply), within=0)
     desk.board.refresh(name, 0)

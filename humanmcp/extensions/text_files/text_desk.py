@@ -40,9 +40,9 @@ from humanmcp.server.front_end import FrontEnd
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from humanmcp.extensions.text_files.folder_events import FolderEvents
     from humanmcp.extensions.text_files.out_txt import Document
     from humanmcp.extensions.text_files.status import StatusTxt
-    from humanmcp.inbox.watch import FolderEvents
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.conversation.outcomes import Event
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -140,7 +140,9 @@ class TextFileAnswers(FrontEnd):
         self._has_to_follow = False
         if not files.shared:
             return
-        from humanmcp.inbox.watch import FolderEvents  # noqa: PLC0415 - no start waits for it
+        from humanmcp.extensions.text_files.folder_events import (  # noqa: PLC0415 - no start waits for it
+            FolderEvents,
+        )
 
         def saved() -> None:
             schedule.saved = True

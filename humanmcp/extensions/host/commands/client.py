@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.forms import typed_of
 from humanmcp.common.child import ChildCommand, EndedError, StartError
-from humanmcp.common.own_process import undisturbed
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
@@ -37,6 +36,7 @@ from humanmcp.extensions.host.client.handshake import (
     NoAnswerError,
     SessionStart,
 )
+from humanmcp.extensions.host.closing import undisturbed
 from humanmcp.extensions.host.config import DEFAULT_NAME, find, read_config
 from humanmcp.extensions.host.requests import LISTS, Requests
 from humanmcp.extensions.host.terminal.prompt import Prompt

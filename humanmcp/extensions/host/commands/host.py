@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.own_process import undisturbed
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import to_stderr
@@ -15,6 +14,7 @@ from humanmcp.extensions.host.at_inbox import QuestionInbox, WhenAsked
 from humanmcp.extensions.host.client.callbacks import ClientObserver
 from humanmcp.extensions.host.client.client import LONGEST, TIMEOUT
 from humanmcp.extensions.host.client.handshake import Identity, SessionStart
+from humanmcp.extensions.host.closing import undisturbed
 from humanmcp.extensions.host.config import DEFAULT_NAME, read_config
 from humanmcp.extensions.host.conversation import ToolFilter
 from humanmcp.extensions.host.models.choose import (
