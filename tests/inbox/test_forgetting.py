@@ -59,7 +59,7 @@ def test_an_answered_exchange_is_forgotten_while_its_server_goes_on(tmp_path: Pa
         assert holding(server.home, SECRET, ASKED) == []
         with pytest.raises(UnknownItemError):
             inbox.item(key)
-        server.written = [(inbox.folder(key.session) / "in.txt").read_bytes()]
+        server.written = [server.arrived()]
         server.say(call(8, "and now?"))
         answer(server, "later", 2)
         frames = list(inbox.frames(key.session))
