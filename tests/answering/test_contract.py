@@ -22,7 +22,7 @@ from tests.answering.contract import MESSAGE, RESULT, TEXT, Files, Page, Seat, T
 from tests.browser.seats import call, request
 from tests.support.desk_process import Desking
 from tests.support.inbox_folder import Taker
-from tests.support.serve_process import Serving, need_text_files
+from tests.support.serve_process import Serving
 from tests.support.waiting import until
 
 RIGHT = '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"晴れ"}]}}'
@@ -203,10 +203,10 @@ def test_after_a_probe_and_a_removed_session_a_letter_names_one_session(scene: S
         assert terminal.items() <= after.items()
 
 
+@pytest.mark.extension("text_files")
 @pytest.mark.parametrize("encoding", ["cp932", "utf-16", "utf-8-sig"])
 def test_a_file_is_read_as_out_txt_is(scene: Scene, encoding: str) -> None:
     """`--message FILE` refused CP932."""
-    need_text_files()
     lines = []
     for token in (70, 71):
         key, raw = scene.ask(str(token)), (RIGHT % token).encode(encoding)

@@ -66,6 +66,7 @@ def test_any_bytes_on_stdin_leave_only_whole_checked_lines_on_stdout(
         assert isinstance(read(line), Message), line
 
 
+@pytest.mark.extension("text_files")
 @settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
 @given(st.lists(st.binary(max_size=120) | _messages, min_size=1, max_size=6))
 def test_any_bytes_in_out_txt_are_never_sent_unless_they_pass(texts: list[bytes]) -> None:

@@ -293,6 +293,7 @@ def test_a_parse_error_is_sent_while_a_request_waits(serving: Serving, home: Pat
 # -- several at once ----------------------------------------------------------------
 
 
+@pytest.mark.extension("text_files")
 def test_ten_hosts_start_the_same_server_at_once(home: Path, tmp_path: Path) -> None:
     """Ten sessions, ten folders of text files, each line in its own."""
     files = tmp_path / "desk"
@@ -394,6 +395,7 @@ def test_a_fault_while_an_answer_is_taken_is_told_where_it_was_typed(
 # -- bare systems -------------------------------------------------------------------
 
 
+@pytest.mark.extension("text_files")
 def test_japanese_passes_on_a_system_that_knows_only_ascii(home: Path, tmp_path: Path) -> None:
     """No LANG, no UTF-8 mode, as hosts start their servers."""
     environment = {**bare_environment(tmp_path), "LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0"}

@@ -95,6 +95,7 @@ def test_an_answer_is_byte_identical_over_stdio_json_and_events(home: Path, book
         assert [data for _name, data in events.events() if data] == [over_stdio]
 
 
+@pytest.mark.extension("text_files")
 def test_what_a_person_types_goes_out_as_it_was_typed(home: Path) -> None:
     """Numbers, escapes and the order of members, in a body."""
     with ServingHttp(home, "--handshake", "book") as server:
@@ -141,7 +142,11 @@ def test_a_stream_that_waits_for_long_ends_and_its_client_asks_again(home: Path)
 
 
 @pytest.mark.parametrize(
-    "way", ["by hand", pytest.param("replay", marks=pytest.mark.extension("recordings"))]
+    "way",
+    [
+        pytest.param("by hand", marks=pytest.mark.extension("text_files")),
+        pytest.param("replay", marks=pytest.mark.extension("recordings")),
+    ],
 )
 def test_an_answer_is_byte_identical_by_hand_in_text_files_and_replayed(
     home: Path, tmp_path: Path, way: str
@@ -180,6 +185,7 @@ def test_an_error_has_its_status_in_2026_and_200_before(home: Path) -> None:
         assert (old.status, old.json["error"]["code"]) == (200, -32601)
 
 
+@pytest.mark.extension("text_files")
 def test_a_header_that_lies_is_shown_and_a_person_may_answer_all_the_same(home: Path) -> None:
     """200, where every other server says 400."""
     with ServingHttp(home, "--handshake", "book") as server:
