@@ -384,6 +384,9 @@ def test_the_manual_draws_the_layers_as_they_are() -> None:
         (core if line.startswith("     ") else drawn[0]).append(name)
     assert [sorted(names) for names in drawn] == [sorted(names) for names in LAYERS]
     assert sorted(core) == sorted(name for names in CORE for name in names)
+    listed = drawing.split("a folder for each of ours: ")[1].split(")")[0]
+    folders = (SOURCE / "extensions").glob("*/__init__.py")
+    assert {*listed.replace(",", " ").split()} >= {one.parent.name for one in folders}
 
 
 def test_packages_import_lower_layers_only() -> None:

@@ -553,7 +553,9 @@ def compare(commit: str) -> None:
         there = [sys.executable, "-m", "tools.verdicts.recording", "--whole", str(before)]
         subprocess.run(there, check=True, cwd=tree)
     write_whole(now)
-    subprocess.run(["git", "diff", "--no-index", before, now], check=False)
+    differs = subprocess.run(["git", "diff", "--no-index", before, now], check=False).returncode
+    if not differs:
+        sys.stderr.write("Nothing differs: no text has what is new (result_cases.py).\n")
 
 
 def main() -> None:

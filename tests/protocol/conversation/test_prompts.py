@@ -296,6 +296,7 @@ def test_an_input_that_an_agent_merges_cannot_lose_a_member() -> None:
         json.dumps(GEMINI).replace('"cwd"', r'"c\wd"'),
         json.dumps(GEMINI).replace('"command"', r'"c\u12"'),
         json.dumps(GEMINI).replace('"cwd"', '"\\n\0"'),
+        json.dumps(CLAUDE)[:-1] + ', "cwd": "/q"}',
     ],
 )
 def test_what_cannot_be_read_is_shown_raw_and_never_allowed(text: str) -> None:

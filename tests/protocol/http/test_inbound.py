@@ -252,6 +252,7 @@ def test_a_refusal_is_a_json_rpc_error_with_the_id_of_its_request() -> None:
     error = {"code": -32600, "message": "no \u201csession\u201d"}
     plain = HttpRefusal(400, "no session").body("no \u201csession\u201d")
     assert json.loads(plain) == {"jsonrpc": "2.0", "id": None, "error": error}
+    assert "\u201csession\u201d" in plain.decode()  # as a person reads it
     assert json.loads(HttpRefusal(400, "no session", id='"7"').body(""))["id"] == "7"
 
 

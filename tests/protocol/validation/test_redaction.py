@@ -134,6 +134,13 @@ def test_a_redacted_message_is_still_a_message() -> None:
     assert json.loads(redact(line)) == {"id": 1, "result": {"secret": "[redacted]", "n": [1.5]}}
 
 
+def test_what_stands_beside_a_secret_stays_as_it_was_typed() -> None:
+    """In a text within the text, too."""
+    inner = json.dumps({"password": "hunter2", "city": "大阪"}, ensure_ascii=False)
+    line = json.dumps({"text": inner}, ensure_ascii=False)
+    assert redact(line) == line.replace("hunter2", "[redacted]")
+
+
 def test_a_value_under_a_secret_name_is_replaced_wherever_it_stands() -> None:
     """Also in a name. A secret that is a word is replaced in no name and in no word of MCP."""
     arguments = {"user": "hunter2x", "password": "hunter2", "secret": "correct"}
