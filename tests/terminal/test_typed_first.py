@@ -57,7 +57,9 @@ def test_a_word_is_understood_or_answered_in_one_sentence(  # noqa: PLR0917 - a 
     assert not status or len(err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("place", ["home", "files"])
+@pytest.mark.parametrize(
+    "place", ["home", pytest.param("files", marks=pytest.mark.extension("text_files"))]
+)
 @pytest.mark.parametrize(
     "command",
     [
@@ -72,7 +74,7 @@ def test_a_file_in_the_place_of_a_folder_is_named_in_one_sentence(
     """No traceback, and not that it exists already: a person knows that."""
     file = tmp_path / "file"
     file.write_text("x")
-    folders = {"home": str(tmp_path / "home"), "files": str(tmp_path / "texts"), place: str(file)}
+    folders = {"home": str(tmp_path / "home"), place: str(file)}
     flags = [word for name, folder in folders.items() for word in (f"--{name}", folder)]
     words = [*(["lesson", "weather"] if command == "lesson" else [command]), *flags]
     ran = subprocess.run(

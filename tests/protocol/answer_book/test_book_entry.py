@@ -292,6 +292,7 @@ def test_a_rule_keeps_what_its_questions_brought_and_an_argument_comes_before_a_
     own = "[[rules]]\ntool = 'greet'\nkey = '{now}'\nkeep = { a = '{now}', b = '{no}' }\ntext = ''"
     for number in range(MOST_RECORDS + 1):
         memory.keep(said(own, call(arguments={"now": str(number)}), memory=memory))
+    assert len(memory.records) == MOST_RECORDS
     assert memory.records.popitem() == (str(MOST_RECORDS), {"a": str(MOST_RECORDS), "b": "{no}"})
     assert "0" not in memory.records
 

@@ -749,3 +749,10 @@ def test_a_text_of_python_is_read_with_its_own_words(words: str) -> None:
     """Doubled backslashes are valid JSON, too, with other words."""
     said = [*SAID[:2], (True, SAID[3][1] | {"params": {"a": words}})]
     assert read(wrapped(said, WRAPPINGS["a Python text"])) == said
+
+
+def test_what_stands_between_two_tables_of_digits_keeps_its_line() -> None:
+    """A table has fewer lines of text than rows: the places behind it are those of the file."""
+    file = f"{dumped(CALL)}\nand then\n{dumped(CALL.replace('1,', '2,'))}\n"
+    places = [(one.number, one.text) for one in read_capture(file)]
+    assert places == [(1, CALL), (4, "and then"), (5, CALL.replace("1,", "2,"))]

@@ -270,6 +270,13 @@ def test_what_is_open_at_the_end_was_left_without_an_answer() -> None:
     assert dict(second.detail) == {"method": "tools/call", "id": '"a"'}
 
 
+def test_a_request_that_a_response_without_an_id_may_answer_is_named_with_that_line() -> None:
+    """One request waits, so nothing else can be meant."""
+    error = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"no"}}'
+    left = heard((IN, request("ping", 3)), (OUT, error))[-1]
+    assert [(one.code, dict(one.detail)["line"]) for one in left.diagnostics] == [("N59", "2")]
+
+
 def test_an_answer_that_clients_drop_answers_nothing() -> None:
     """Whatever else is said of one does it no harm."""
     talk = Talk()
@@ -377,6 +384,16 @@ def test_what_came_before_tells_what_is_wrong(
     """A list of which more is unknown proves nothing."""
     judged = heard(*HANDSHAKE, *lines)
     assert (code in [one.code for each in judged for one in each.diagnostics]) == is_said
+
+
+@pytest.mark.parametrize(
+    ("more", "pointer"), [({}, "/params"), ({"arguments": {}}, "/params/arguments")]
+)
+def test_a_missing_argument_is_said_where_it_belongs(more: dict[str, Any], pointer: str) -> None:
+    """The arguments, or what would have them."""
+    judged = heard(*HANDSHAKE, *PROMPTS, asked("prompts/get", name="greet", **more))
+    found = [one.pointer for each in judged for one in each.diagnostics if one.code == "M122"]
+    assert found == [pointer]
 
 
 @pytest.mark.parametrize(
