@@ -123,7 +123,7 @@ class FrontClients(Protocol[_Session]):
     async def session_of(self, posted: Posted, request: HttpRequest) -> _Session | HttpRefusal:
         """Return the session that a message belongs to, a new one where it begins one."""
 
-    async def find(self, name: str, address: str) -> _Session | HttpRefusal:
+    async def find(self, name: str, request: HttpRequest) -> _Session | HttpRefusal:
         """Return the session of an id."""
 
     def end(self, session: _Session) -> None:
@@ -315,7 +315,7 @@ class HttpApp(Generic[_Session]):
         self, wanted: StreamWanted, request: HttpRequest, response: HttpResponse
     ) -> HttpRefusal | None:
         """Answer a GET: the general stream, or the rest of a resumed one."""
-        session = await self._sessions.find(wanted.session, request.address)
+        session = await self._sessions.find(wanted.session, request)
         if isinstance(session, HttpRefusal):
             return session
         notes = _noted(session, request, response)
@@ -344,7 +344,7 @@ class HttpApp(Generic[_Session]):
     async def _end(
         self, over: EndWanted, request: HttpRequest, response: HttpResponse
     ) -> HttpRefusal | None:
-        session = await self._sessions.find(over.session, request.address)
+        session = await self._sessions.find(over.session, request)
         if isinstance(session, HttpRefusal):
             return session
         _noted(session, request, response).no_line()

@@ -345,7 +345,7 @@ class HttpResponse:
     ) -> None:
         """Send a response at once, with `fault` in its head."""
         headers = [*self.headers, *more, ("content-length", str(len(body)))]
-        if body:
+        if body and "content-type" not in dict(headers):
             headers.append(("content-type", JSON))
         if fault is not None:
             status, headers = fault.status(status), [*fault.headers(headers)]

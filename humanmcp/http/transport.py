@@ -14,7 +14,7 @@ import html
 import re
 import threading
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias
 
 from humanmcp import __version__
 from humanmcp.common.child import EndedError, OutputListener
@@ -414,6 +414,8 @@ class CallListener(OutputListener, Protocol):
 class HttpTransport:
     """A server at an address. A `Transport`."""
 
+    exchange_type: ClassVar = HttpExchange
+
     def __init__(self, address: ServerAddress) -> None:
         """Prepare to call it. Nothing is sent yet.
 
@@ -511,7 +513,7 @@ class HttpTransport:
 
     def _send_all(self) -> None:
         while (line := self._leaving.get()) is not None:
-            exchange = HttpExchange(self, line)
+            exchange = self.exchange_type(self, line)
             if self._hangs_up(exchange):
                 self._done()
                 continue
@@ -542,8 +544,7 @@ class HttpTransport:
             self._done()
 
     def _run(self, exchange: HttpExchange) -> bool:
-        line = exchange.line.encode("utf-8", "replace")
-        is_taken = exchange.run(self.conversation.posted(line))
+        is_taken = exchange.run(self.conversation.posted(exchange.line.encode("utf-8", "replace")))
         begins = is_taken and exchange.method == "notifications/initialized"
         if begins and self.conversation.version in versions.HANDSHAKE and not self.is_closing:
             wanted = self.conversation.stream_wanted()

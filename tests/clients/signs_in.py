@@ -1,9 +1,9 @@
-"""The Python SDK, 1 or 2, as a client that signs in: `python signs_in.py ADDRESS [TOOL]`.
+"""The Python SDK, 1 or 2, as a client that signs in: `python signs_in.py ADDRESS [TOOL [SERVER]]`.
 
 Its "browser" follows no redirect: it reads what the client would get there.
 Prints a line of JSON: the names of the tools, or what went wrong. With a TOOL it calls that one
 when a token of a second has expired, prints what came, and fails if nothing did: for
-`humanmcp judge`.
+`humanmcp judge`. SERVER is the server's own address where ADDRESS is that of a tap before it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
-URL, TOOL = [*sys.argv[1:], ""][:2]
+URL, TOOL, SERVER = [*sys.argv[1:], "", ""][:3]
 DOCUMENT = "https://client.example/client.json"
 EXPIRED = 1.2
 """Seconds until a token is over that is good for one."""
@@ -96,7 +96,7 @@ def provider() -> Any:  # noqa: ANN401 - as above
         token_endpoint_auth_method="none",
     )
     return OAuthClientProvider(
-        URL, metadata, Storage(), open_browser, callback, client_metadata_url=DOCUMENT
+        SERVER or URL, metadata, Storage(), open_browser, callback, client_metadata_url=DOCUMENT
     )
 
 

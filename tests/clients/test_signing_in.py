@@ -3,15 +3,23 @@
 import json
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
 
+from humanmcp.cli import main
+from humanmcp.inbox.contract import Role
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.transcript import HTTP
 from tests.clients.hosts import NODE
+from tests.extensions.tap.test_keys import tap
 from tests.support.serve_http import ServingHttp
 from tests.support.serve_process import bare_environment
-from tests.support.signing_in import decide, order, steps_of
+from tests.support.signing_in import consents, decide, order, steps_of
 from tests.support.waiting import PATIENCE
 
 PYTHON_1: Final = Path(__file__).parent / "python1" / ".venv" / "bin" / "python"
@@ -40,12 +48,12 @@ EACH: Final = pytest.mark.parametrize(
 )
 
 
-def start(sdk: SigningSdk, serving: ServingHttp) -> "subprocess.Popen[str]":
-    """Start a client of an address."""
+def start(sdk: SigningSdk, serving: ServingHttp, *words: str) -> "subprocess.Popen[str]":
+    """Start a client of the server, or with other words."""
     if sdk.command[0] == str(PYTHON_1) and not PYTHON_1.exists():
         pytest.skip("the Python SDK 1 is not installed here")
     return subprocess.Popen(
-        [*sdk.command, serving.url],
+        [*sdk.command, *(words or (serving.url,))],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         encoding="utf-8",
@@ -98,3 +106,76 @@ def test_a_mistake_in_the_next_answer_shows_what_a_client_does(
             decide(home, "--allow")
         found = said(client)
     assert ("tools" in found) is sdk.goes_on, found
+
+
+BOOK: Final = """
+[[rules]]
+tool = "ask_human"
+text = "It is answered."
+"""
+
+
+@contextmanager
+def allowing(home: Path) -> Iterator[None]:
+    """Be a person who allows each sign-in."""
+    over = threading.Event()
+
+    def allow_all() -> None:
+        while not over.wait(0.05):  # until the client is done: how often it asks is its own
+            for item in consents(home):
+                main(
+                    [
+                        "answer",
+                        f"{item.key.session}/{item.key.number}",
+                        "--allow",
+                        "--home",
+                        str(home),
+                    ]
+                )
+
+    person = threading.Thread(target=allow_all)
+    person.start()
+    try:
+        yield
+    finally:
+        over.set()
+        person.join()
+
+
+def through_a_tap(sdk: SigningSdk, home: Path, happens: str) -> tuple[dict[str, Any], list[str]]:
+    """Let a client sign in through a tap, and call a tool. Return what it said, and the statuses.
+
+    It must know the server's own address: that of the tap is to a SDK the one of another server.
+    """
+    book = home.parent / "book.toml"
+    book.write_text(BOOK)
+    with (
+        ServingHttp(home, "--oauth", "--book", str(book)) as serving,
+        tap(home, serving.url) as (where, _),
+    ):
+        order(home, happens)
+        client = start(sdk, serving, f"http://{where}/mcp", "ask_human", serving.url)
+        with allowing(home):
+            found = said(client)
+    inbox = FolderInbox(home)
+    taps = [one.name for one in inbox.sessions() if one.role is Role.TAP]
+    frames = [frame for name in sorted(taps) for frame in inbox.frames(name)]
+    parts = [json.loads(one.raw) for one in frames if one.note == HTTP]
+    return found, [str(one["status"]) for one in parts if "status" in one]
+
+
+@EACH
+def test_a_client_signs_in_through_a_tap_and_renews_its_token(
+    sdk: SigningSdk, tmp_path: Path
+) -> None:
+    """The first one expires before the call, in the same session."""
+    found, statuses = through_a_tap(sdk, tmp_path / "home", "mistake expired-soon")
+    assert "It is answered." in found["tools"][0]
+    assert statuses[0] == "401"
+
+
+@EACH
+def test_a_token_that_is_refused_through_a_tap_is_refused(sdk: SigningSdk, tmp_path: Path) -> None:
+    """The client does with it what it does without a tap."""
+    _, statuses = through_a_tap(sdk, tmp_path / "home", "refuse")
+    assert statuses.count("401") >= 2

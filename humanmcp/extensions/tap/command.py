@@ -38,7 +38,14 @@ from humanmcp.extensions.tap.real_server import (
     ServerProcess,
 )
 from humanmcp.extensions.tap.recorder import Listening, TapRecorder, TextLog
-from humanmcp.extensions.tap.tapping import SESSION_ID, VISITOR, Tap, TapEvents, TappedSession
+from humanmcp.extensions.tap.tapping import (
+    KEYED,
+    SESSION_ID,
+    VISITOR,
+    Tap,
+    TapEvents,
+    TappedSession,
+)
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.attendant import Attendant
@@ -92,6 +99,8 @@ class _Wanted:
     book_file: BookFile | None
     release_after: float
     http: HttpFacts
+    secret: str
+    """What the front of `--http` gave this tap of one session (`keyed_server.py`), or ""."""
 
     @property
     def name(self) -> str:
@@ -113,8 +122,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return _front(arguments, settings, wanted)
     source, sink = claim()
     if wanted.address is not None:
-        remote = partial(RemoteServer, wanted.address)
-        return _tap(arguments, settings, wanted, remote, (source, sink))
+        return _tap(arguments, settings, wanted, partial(_remote, wanted), (source, sink))
     try:
         child = ServerProcess(wanted.command)
     except OSError as error:
@@ -122,6 +130,15 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         to_stderr(say("tap", "cannot-start", command=wanted.command[0], why=why))
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     return _tap(arguments, settings, wanted, lambda _record: child, (source, sink))
+
+
+def _remote(wanted: _Wanted, record: Callable[[bytes, str], object]) -> RemoteServer:
+    assert wanted.address is not None  # noqa: S101 - only then this is called
+    if not wanted.secret:
+        return RemoteServer(wanted.address, record)
+    from humanmcp.extensions.tap.keyed_server import KeyedServer  # noqa: PLC0415 - for `--http` alone
+
+    return KeyedServer(wanted.address, record, wanted.secret)
 
 
 def _front(arguments: argparse.Namespace, settings: Settings, wanted: _Wanted) -> int:
@@ -136,7 +153,7 @@ def _front(arguments: argparse.Namespace, settings: Settings, wanted: _Wanted) -
         return USAGE_ERROR
     words = (sys.executable, "-m", PROGRAM, "tap", *_flags_of_a_session(arguments))
     server = (wanted.address.url,) if wanted.address else wanted.command
-    command = TapCommand(words, server, passes_key=wanted.address is not None)
+    command = TapCommand(words, server, is_keyed=wanted.address is not None)
     hello = say("tap", "at", url=address.url, name=wanted.name)
     front = partial(TapFront, command, home_folder(settings.home))
     serve(listening, address, front, lambda: to_stderr(hello))
@@ -171,6 +188,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> _Wanted:
         book_file,
         max(0.0, arguments.release_after),
         HttpFacts(os.environ.pop(SESSION_ID, ""), visitor=os.environ.pop(VISITOR, "")),
+        os.environ.pop(KEYED, ""),
     )
 
 
@@ -222,6 +240,8 @@ def _tap(
     _add_text_log(recorder, arguments)
     if not arguments.quiet:
         to_stderr(say("tap", "hello", session=session.inbox_session.name if session else "-"))
+    if isinstance(child, RemoteServer):
+        source = child.lines_of_client(source, sinks[Direction.OUT].insert)
     tap = Tap(
         child=child,
         source=source,

@@ -6,6 +6,11 @@ between requests and that pipe; the endpoint is that of `serve --http` (`http/fr
 waits for the answer of its request; what belongs to no request goes out on the stream of a GET.
 Nothing is resumed: events have no ids. Only a session of a process that was killed is begun again,
 with the `initialize` that its record has: the SDKs do not do that when they are told 404.
+
+Before a remote server (`keyed_server.py`), each request goes with the `Authorization` that it came
+with, also a GET and a DELETE, and what the server refuses is refused with its status and headers.
+Who may use a session is for the server to say, with one exception: only the key with which a client
+began it begins a session again. Its id has the digest.
 """
 
 from __future__ import annotations
@@ -16,14 +21,17 @@ import json
 import logging
 import os
 import secrets
+from base64 import urlsafe_b64encode
 from collections import deque
+from hashlib import pbkdf2_hmac
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
 from humanmcp.common.terminal import to_stderr
-from humanmcp.extensions.tap.tapping import SESSION_ID, VISITOR
-from humanmcp.http.front import FrontClient, front_server
-from humanmcp.http.responses import OWN, OutEvent, Stream, Streams
+from humanmcp.extensions.tap.keyed_server import Order, OrderLine, Told, refusal_in
+from humanmcp.extensions.tap.tapping import KEYED, SESSION_ID, VISITOR
+from humanmcp.http.front import LISTENED_TO, FrontClient, front_server
+from humanmcp.http.responses import OWN, OutEvent, ResponseNotes, Stream, Streams
 from humanmcp.inbox import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal, HttpRequest, Posted
@@ -35,12 +43,13 @@ from humanmcp.protocol.session import cancellation
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from humanmcp.extensions.tap.keyed_server import Refusal
     from humanmcp.protocol.http.events import EventId
     from humanmcp.protocol.http.inbound import HttpAddress
-    from humanmcp.protocol.json.jsonrpc import Json
+    from humanmcp.protocol.json.jsonrpc import DecodedLine, Json
 
 logger = logging.getLogger(__name__)
 
@@ -52,8 +61,14 @@ MOST_SESSIONS: Final = 100
 
 MOST_CONNECTIONS: Final = 1_000
 
-AUTHORIZATION: Final = "HUMANMCP_TAP_AUTHORIZATION"
-"""The variable that brings a client's key to the tap of its session: no command line shows it."""
+ANSWERS_WITHIN: Final = 30.0
+"""Seconds that a server has to say whether a client may listen or end its session."""
+TAKES_WITHIN: Final = 5.0
+"""Seconds that a notification or response waits for what the server says of it; then it is 202."""
+
+_ROUNDS: Final = 200_000
+_DIGEST: Final = 12
+"""Bytes of the digest of a key in the id of a session. It takes many rounds to guess a weak key."""
 
 AGAIN: Final = '"humanmcp: again"'
 """The id of the `initialize` that a session is begun again with."""
@@ -62,9 +77,40 @@ BEGINS_WITHIN: Final = 30.0
 """Seconds that a server has to answer it; a message that comes meanwhile waits."""
 
 BUSY: Final = HttpRefusal(503, "busy", -32603)
+_LATIN: Final = "latin-1"
 ENDED: Final = HttpRefusal(502, "ended", -32603)
 LINE_BREAK: Final = HttpRefusal(400, "line break", -32700)
 """What is no JSON is passed as it is or not at all, and a pipe takes one line."""
+
+
+class ServerRefusal(HttpRefusal):
+    """A refusal of the server's: its body is sent as it came. `fillings` has it."""
+
+    @classmethod
+    def by(cls, refusal: Refusal) -> ServerRefusal:
+        body = refusal.content.decode(_LATIN)
+        return cls(refusal.status, "server", headers=refusal.headers, fillings=(("body", body),))
+
+    def body(self, sentence: str) -> bytes:  # noqa: ARG002 - the server has its own words
+        return dict(self.fillings)["body"].encode(_LATIN)
+
+
+class TapNotes(ResponseNotes):
+    """The key that a request came with, and whether its response has begun."""
+
+    is_begun = False
+
+    def response(self, status: int, headers: Sequence[tuple[str, str]]) -> None:  # noqa: ARG002 - as in `ResponseNotes`
+        self.is_begun = True
+
+
+class TapStream(Stream):
+    """A response of a message, and what the server refused instead."""
+
+    def __init__(self, notes: TapNotes) -> None:
+        super().__init__()
+        self.notes = notes
+        self.refusal: HttpRefusal | None = None
 
 
 class TappedClient(FrontClient):
@@ -77,7 +123,10 @@ class TappedClient(FrontClient):
     version = ""
     """That of a client without a session; that of a handshake is in its answer."""
 
-    def __init__(self, tap: ChildTransport, name: str, visitor: str, version: str) -> None:
+    def __init__(
+        self, tap: ChildTransport, name: str, visitor: str, version: str, secret: str = ""
+    ) -> None:
+        """`secret` begins what the tap says of the orders of the front; "" if it takes none."""
         super().__init__(name, Streams())
         self.visitor, self.version = visitor, version
         self.is_over = False
@@ -88,34 +137,102 @@ class TappedClient(FrontClient):
         self._numbers = 0
         self._waiting: dict[int, Message] = {}
         """The requests without an answer, by the numbers that they have here."""
+        self._answering: dict[int, TapStream] = {}
+        """Their responses."""
         self._kept: deque[bytes] = deque(maxlen=MOST_KEPT)
         self._asked: deque[str] = deque(maxlen=MOST_KEPT)
+        self._secret = secret
+        self._notes = TapNotes()
+        """Those that were begun last: what is posted comes right after its notes."""
+        self._ordered: dict[int, TapStream | asyncio.Future[HttpRefusal | None]] = {}
+        """What waits for what the tap says of an order, by the number of the order."""
+        self._listener: TapNotes | None = None
+        self._listens = 0
+        """The number of the order to listen, 0 for none."""
+        self.why_not_again: HttpRefusal | None = None
+        """The refusal of the `initialize` that it was begun again with."""
         self._tap = tap
         tap.start(self)
 
     # -- the client's side -----------------------------------------------------------------------
 
-    def post(self, posted: Posted, head: str = "") -> Stream:  # noqa: ARG002 - as in `FrontClient`
-        stream, message, numbers = Stream(), posted.message, []
+    @property
+    def is_keyed(self) -> bool:
+        """Whether the server is a remote one, which has a say in every request."""
+        return bool(self._secret)
+
+    def begin_notes(self, request: HttpRequest, message: DecodedLine | None = None) -> TapNotes:  # noqa: ARG002 - as in `FrontClient`
+        self._notes = TapNotes()
+        self._notes.head = key_of(request)
+        if request.method == "GET":
+            self._listener = self._notes
+        return self._notes
+
+    def post(self, posted: Posted, head: str = "") -> TapStream:
+        """Take a message. Its `head` is the key that it came with."""
+        stream, message, numbers = TapStream(self._notes), posted.message, []
         for one in message.items if isinstance(message, Batch) else (message,):
             if isinstance(one, Message) and one.kind is Kind.REQUEST:
                 self._numbers += 1
                 self._waiting[self._numbers] = one
+                self._answering[self._numbers] = stream
                 numbers.append(self._numbers)
-        self.streams.posted(stream, numbers)
+        self._numbers += 1
+        order = self._numbers
+        if numbers or not self.is_keyed:
+            self.streams.posted(stream, numbers)
+        else:
+            self._ordered[order] = stream
+            self._loop.call_later(TAKES_WITHIN, self._settle, order, None)
+        if isinstance(message, Batch) and self.is_keyed:
+            self._ordered[order] = stream
         stream.processed.set()
         try:
-            self._tap.send(posted.line.decode("utf-8", "surrogateescape"))
+            self._send(posted.line.decode("utf-8", "surrogateescape"), head, order)
         except EndedError:
             self._end()
         return stream
 
-    async def begin_again(self, initialize: str) -> None:
+    def _send(self, line: str, key: str, number: int = 0) -> None:
+        if self.is_keyed:
+            line = str(OrderLine(Order.SEND, number, key, line))
+        self._tap.send(line)
+
+    async def asks(self, request: HttpRequest) -> HttpRefusal | None:
+        """Ask the server if a client may listen, or end its session. Return why not."""
+        is_stream = request.method == "GET"
+        if is_stream and self._listens:
+            return LISTENED_TO
+        self._numbers += 1
+        order = self._numbers
+        answer: asyncio.Future[HttpRefusal | None] = self._loop.create_future()
+        self._ordered[order] = answer
+        wanted = Order.LISTEN if is_stream else Order.END
+        if is_stream:
+            self._listens = order
+        try:
+            self._tap.send(str(OrderLine(wanted, order, key_of(request))))
+            refusal = await asyncio.wait_for(answer, ANSWERS_WITHIN)
+        except (EndedError, TimeoutError):
+            refusal = ENDED
+        self._ordered.pop(order, None)
+        if is_stream and refusal is not None:
+            self._hang_up()
+        return refusal
+
+    def _hang_up(self) -> None:
+        """End the stream that the server has for the client's."""
+        with contextlib.suppress(EndedError):
+            self._tap.send(str(OrderLine(Order.HANG_UP, self._listens)))
+        self._listens = 0
+
+    async def begin_again(self, initialize: str, key: str) -> None:
         """Say what the client said when it began, in its place. The answer goes nowhere."""
         with contextlib.suppress(EndedError, TimeoutError):
-            self._tap.send(with_token(initialize, AGAIN))
+            self._send(with_token(initialize, AGAIN), key)
             await asyncio.wait_for(self.is_ready.wait(), BEGINS_WITHIN)
-            self._tap.send(INITIALIZED)
+            if self.why_not_again is None:
+                self._send(INITIALIZED, key)
         self.is_ready.set()
 
     def uses(self, message: Message) -> bool:
@@ -128,7 +245,8 @@ class TappedClient(FrontClient):
         return brought is not None and brought in self._asked
 
     def why_unanswered(self, stream: Stream) -> HttpRefusal | None:
-        return ENDED if stream.numbers else None
+        refused = stream.refusal if isinstance(stream, TapStream) else None
+        return refused or (ENDED if stream.numbers else None)
 
     def missed(self, last_event_id: EventId) -> list[OutEvent]:  # noqa: ARG002 - nothing is resumed
         """Take the messages that no client has heard."""
@@ -142,8 +260,11 @@ class TappedClient(FrontClient):
         self.seen()
         if stream.at.stream == OWN:
             self._kept.extend(event.content for event in stream.rest())
+            if self._listens:
+                self._hang_up()
         for number in sorted(stream.numbers):
             request = self._waiting.pop(number, None)
+            self._answering.pop(number, None)
             self.streams.end_unanswered(number)
             if cancels and request is not None and request.id is not None:
                 with contextlib.suppress(EndedError):
@@ -176,11 +297,19 @@ class TappedClient(FrontClient):
 
     def _said(self, line: bytes) -> None:
         self.last_seen = self._loop.time()
+        told = Told.read(line, self._secret)
+        if told is not None:
+            self._was_told(told)
+            return
         items = jsonrpc.items_in(line)
         places = [self._place(one) for one in items]
         number = next((one for one in places if one is not None), None)
+        refusal = self._refusal_of(items)
+        is_refused = number is not None and refusal is not None and self._refuse(number, refusal)
         for message in items:
-            self._answered(message)
+            self._answered(message, refusal)
+        if is_refused:
+            return
         if number is None:  # answers that no client waits for any more
             return
         if number == OWN and not self.streams.is_listened_to:
@@ -212,19 +341,63 @@ class TappedClient(FrontClient):
         alike = {asked.key == own.key: number for number, asked in found if own.answers(asked)}
         return alike.get(True, alike.get(False))
 
-    def _answered(self, message: Message | Malformed) -> None:
+    def _answered(self, message: Message | Malformed, refusal: HttpRefusal | None) -> None:
         if not isinstance(message, Message) or not message.kind.is_answer:
             return
         if message.id is not None and message.id.token == AGAIN:
+            self.why_not_again = refusal
             self.is_ready.set()
-        self._waiting.pop(self._number_of(message) or OWN, None)
+        number = self._number_of(message) or OWN
+        self._answering.pop(number, None)
+        asked = self._waiting.pop(number, None)
+        if asked is not None and asked.method == "initialize" and refusal is not None:
+            self.is_over = True  # nothing was begun
         result = object_at(message.body, "result")
         if result.get("resultType") == "input_required":
             self._asked.append(_round_of(result, "inputRequests") or "")
         self.version = self.version or text_at(result, "protocolVersion")
 
+    def _refusal_of(self, items: Sequence[Message | Malformed]) -> HttpRefusal | None:
+        """Return how the server refused the request that a line answers."""
+        message = items[0] if self.is_keyed and len(items) == 1 else None
+        refused = refusal_in(message) if isinstance(message, Message) else None
+        return None if refused is None else ServerRefusal.by(refused)
+
+    def _refuse(self, number: int, refusal: HttpRefusal) -> bool:
+        """Refuse a request, unless its response has begun with another status."""
+        stream = self._answering.get(number)
+        if stream is None or stream.notes.is_begun:
+            return False
+        stream.refusal = refusal
+        self.streams.end_unanswered(number)
+        return True
+
+    def _was_told(self, told: Told) -> None:
+        refusal = None if told.refusal is None else ServerRefusal.by(told.refusal)
+        if told.number in self._ordered:
+            self._settle(told.number, refusal or (ENDED if told.is_over else None))
+        elif told.is_over and told.number == self._listens:
+            self._listens = 0
+            if self._listener is not None and self._listener.stream is not None:
+                self._listener.stream.end()
+
+    def _settle(self, number: int, refusal: HttpRefusal | None) -> None:
+        """Let a request go on that waited for what the server says of it."""
+        waiting = self._ordered.pop(number, None)
+        if isinstance(waiting, TapStream):
+            waiting.refusal = refusal
+            for request in sorted(waiting.numbers) if refusal is not None else ():
+                self._waiting.pop(request, None)
+                self.streams.end_unanswered(request)
+            if refusal is not None or not waiting.numbers:
+                waiting.end()
+        elif waiting is not None and not waiting.done():
+            waiting.set_result(refusal)
+
     def _end(self) -> None:
         self.is_over = True
+        for number in [*self._ordered]:
+            self._settle(number, ENDED)
         self.is_ready.set()  # who waits for its handshake waits no longer
         self.streams.close()
 
@@ -242,24 +415,36 @@ def _round_of(said: dict[str, Json], member: str) -> str | None:
     return json.dumps(sorted(named)) if isinstance(named, dict) else None
 
 
+def key_of(request: HttpRequest) -> str:
+    return request.headers.get("authorization") or ""
+
+
+def bound_id(key: str, start: str = "") -> str:
+    """Return an id of a session that the key began; with the `start` of one, what it would be.
+
+    The digest takes a moment: not in the event loop.
+    """
+    start = start or secrets.token_urlsafe(24)
+    digest = pbkdf2_hmac("sha256", key.encode(), start.encode(), _ROUNDS, _DIGEST)
+    return f"{start}.{urlsafe_b64encode(digest).decode()}"
+
+
 class TapCommand(NamedTuple):
-    """How the tap of a session is started. `passes_key` if a client's key goes to the server."""
+    """How the tap of a session is started. `is_keyed` if its server is a remote one."""
 
     words: tuple[str, ...]
     server: tuple[str, ...]
-    passes_key: bool
+    is_keyed: bool
 
-    def of(self, authorization: str, name: str) -> ChildCommand:
-        """Return the command for a client that brings this key, "" for none.
+    def of(self, name: str, secret: str) -> ChildCommand:
+        """Return the command for a client.
 
         `name` is the id of its session, "" where it has none: others may be in the same one.
         """
         env = {**os.environ, **({SESSION_ID: name} if name else {VISITOR: "tap"})}
-        words = self.words
-        if authorization and self.passes_key:
-            env[AUTHORIZATION] = authorization
-            words += ("--header", f"Authorization: ${{{AUTHORIZATION}}}")
-        return ChildCommand((*words, "--", *self.server), env)
+        if secret:
+            env[KEYED] = secret
+        return ChildCommand((*self.words, "--", *self.server), env)
 
 
 class TapFront:
@@ -286,71 +471,97 @@ class TapFront:
         is_broken = isinstance(message, Malformed) and message.why in (Flaw.NOT_JSON, Flaw.NOT_UTF8)
         if is_broken and posted.line != request.body.strip(b" \t\r\n"):
             return LINE_BREAK
-        key = request.headers.get("authorization") or ""
         if posted.session:
-            if posted.session not in self._begun:
-                await self._begin_again(key, address, posted.session)
-            return await self.find(posted.session, address)
+            return await self._within(posted, request)
+        key = key_of(request)
+        name = secrets.token_urlsafe(24)
+        if self._command.is_keyed and facts is None:
+            name = await asyncio.to_thread(bound_id, key)
         async with self._opening:
             self._end_those_that_are_over()
             if facts is None or not isinstance(message, Message):
-                return await self._open(key, address, secrets.token_urlsafe(24), "", "")
+                return await self._open(address, name, "", "")
             who = visitor_of(message, key, request.headers.get("host") or "")
             able = [one for one in self._sessions if one.visitor == who and not one.uses(message)]
             if able:
                 chosen = next((one for one in able if one.has_asked(message)), able[0])
                 chosen.seen(address)
                 return chosen
-            return await self._open(key, address, "", who, facts.version)
+            return await self._open(address, "", who, facts.version)
+
+    async def _within(self, posted: Posted, request: HttpRequest) -> TappedClient | HttpRefusal:
+        """Return the session that a message names."""
+        name, message = posted.session, posted.message
+        refusal = None
+        if name not in self._begun:
+            refusal = await self._begin_again(key_of(request), request.address, name)
+        elif self._command.is_keyed and isinstance(message, Message):
+            # it would be another session of the server under the id of this one
+            refusal = UNKNOWN_SESSION if message.method == "initialize" else None
+        return refusal or await self.find(name, request)
 
     async def _open(
-        self, key: str, address: str, name: str, visitor: str, version: str
+        self, address: str, name: str, visitor: str, version: str
     ) -> TappedClient | HttpRefusal:
         if len(self._sessions) >= MOST_SESSIONS:
             ends = evictable(self._sessions, asyncio.get_running_loop().time(), address)
             if ends is None:
                 return BUSY
             self.end(ends)
+        secret = secrets.token_urlsafe(24) if self._command.is_keyed else ""
         try:
-            tap = await asyncio.to_thread(ChildTransport, self._command.of(key, name))
+            tap = await asyncio.to_thread(ChildTransport, self._command.of(name, secret))
         except StartError as error:
             logger.warning("no tap for one more session: %s", error)
             return BUSY
-        client = TappedClient(tap, name, visitor, version)
+        client = TappedClient(tap, name, visitor, version, secret)
         client.seen(address)
         self._sessions.append(client)
         self._begun.add(name)
         return client
 
-    async def _begin_again(self, key: str, address: str, name: str) -> None:
-        """Begin a session again that another process had, if its record tells how."""
-        initialize = await asyncio.to_thread(self._initialize_of, name)
+    async def _begin_again(self, key: str, address: str, name: str) -> HttpRefusal | None:
+        """Begin a session again that another process had, if its record tells how.
+
+        Return the server's refusal.
+        """
+        initialize = await asyncio.to_thread(self._initialize_of, name, key)
         async with self._opening:
             if not initialize or name in self._begun:
-                return
-            client = await self._open(key, address, name, "", "")
+                return None
+            client = await self._open(address, name, "", "")
             if isinstance(client, TappedClient):
                 client.is_ready.clear()  # before another message finds it
-        if isinstance(client, TappedClient):
-            await client.begin_again(initialize)
+        if isinstance(client, HttpRefusal):
+            return client
+        await client.begin_again(initialize, key)
+        if client.why_not_again is not None:
+            self.end(client)
+            self._begun.discard(name)
+        return client.why_not_again
 
-    def _initialize_of(self, name: str) -> str:
-        """Return the first line of a session's client, "" where it is not known."""
+    def _initialize_of(self, name: str, key: str) -> str:
+        """Return the first line of a session's client, "" where it is not known or not its."""
         inbox = open_inbox(self._home)
         facts = inbox.session_by_http_id(name)
         if facts is None or not facts.role.traits.holds:
+            return ""
+        if self._command.is_keyed and bound_id(key, name.rpartition(".")[0]) != name:
             return ""
         said = (one.text for one in inbox.frames(facts.name) if one.direction is Direction.IN)
         first = next(said, "")
         return first if member(first, "method") == '"initialize"' else ""
 
-    async def find(self, name: str, address: str) -> TappedClient | HttpRefusal:
+    async def find(self, name: str, request: HttpRequest) -> TappedClient | HttpRefusal:
         found = self.known(name)
         if found is None or found.is_over:
             return UNKNOWN_SESSION
         await found.is_ready.wait()
-        found.seen(address)
-        return found
+        refusal = None
+        if found.is_keyed and request.method != "POST":
+            refusal = await found.asks(request)
+        found.seen(request.address)
+        return refusal or found
 
     def schema_of(self, message: Message, key: str, host: str) -> Json:  # noqa: ARG002 - as in `FrontClients`
         """Return None: the server behind the tap knows its tools."""

@@ -193,6 +193,13 @@ class RemoteServer:
         self.stdout, self._answers = os.pipe()
         self.stderr, self._aside = os.pipe()
 
+    def lines_of_client(self, source: int, tell: Callable[[bytes], object]) -> int:  # noqa: ARG002 - as in `KeyedServer`
+        """Return a descriptor with the lines of the client alone. `tell` writes between the lines.
+
+        Here nothing else is between them.
+        """
+        return source
+
     def watch(self, ended: Callable[[], object]) -> None:
         """Begin to call; `ended` is called, from another thread, when the client said its last."""
         self._transport.start(self)

@@ -44,6 +44,9 @@ VISITOR: Final = "HUMANMCP_TAP_VISITOR"
 SESSION_ID: Final = "HUMANMCP_TAP_SESSION"
 """The variable that tells a tap the `Mcp-Session-Id` of its client (`SessionFacts.http.id`)."""
 
+KEYED: Final = "HUMANMCP_TAP_KEYED"
+"""The variable that tells a tap that its lines come with orders (`keyed_server.py`)."""
+
 QUIET: Final = 0.3
 """Seconds without a byte until a pipe that outlived its server counts as another program's."""
 

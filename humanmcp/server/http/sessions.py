@@ -245,19 +245,19 @@ class HttpSessions:
             key, host = bearer(request.headers), request.headers.get("host") or ""
             return await self.visit(posted.message, key, host, request.address)
         if posted.session:
-            return await self.find(posted.session, request.address)
+            return await self.find(posted.session, request)
         return await self.open(request.address)
 
-    async def find(self, name: str, address: str) -> HttpSession | HttpRefusal:
+    async def find(self, name: str, request: HttpRequest) -> HttpSession | HttpRefusal:
         """Return the session of an id; take over the session of a process that has ended.
 
         Any other: "it MUST respond […] with HTTP 404 Not Found".
         """
         found = self._by_id.get(name) or await self._once_free(
-            lambda: self._come_back(name, address)
+            lambda: self._come_back(name, request.address)
         )
         if isinstance(found, HttpSession):
-            found.seen(address)
+            found.seen(request.address)
         return found
 
     async def _come_back(self, name: str, address: str) -> HttpSession | HttpRefusal:

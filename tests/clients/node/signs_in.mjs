@@ -1,8 +1,8 @@
-// A TypeScript SDK as a client that signs in: node signs_in.mjs 1|2 ADDRESS [TOOL]
+// A TypeScript SDK as a client that signs in: node signs_in.mjs 1|2 ADDRESS [TOOL [SERVER]]
 // Its "browser" follows no redirect: it reads what the client would get there.
 // With a TOOL it calls that one when a token of a second has expired, and fails if nothing came:
-// for `humanmcp judge`.
-const [major, address, tool] = process.argv.slice(2);
+// for `humanmcp judge`. SERVER is the server's own address where ADDRESS is that of a tap before it.
+const [major, address, tool, server] = process.argv.slice(2);
 const load = async () => {
   if (major === "2") return import("@modelcontextprotocol/client");
   const client = await import("@modelcontextprotocol/sdk/client/index.js");
@@ -40,6 +40,7 @@ const provider = {
     cameBack = new URL(response.headers.get("location")).searchParams;
   },
 };
+if (server) provider.validateResourceURL = async (_address, resource) => new URL(resource ?? server);
 const { UnauthorizedError } = major === "2" ? loaded : await import("@modelcontextprotocol/sdk/client/auth.js");
 // Does something; if a sign-in is needed, brings back what came to the browser, and does it again.
 const signedIn = async (transport, act, again) => {

@@ -240,7 +240,7 @@ def front(tmp_path: Path) -> Iterator[str]:
 
     async def run() -> None:
         sessions = TapFront(
-            TapCommand((sys.executable, str(SCRIPTED)), ("paged",), passes_key=False), tmp_path
+            TapCommand((sys.executable, str(SCRIPTED)), ("paged",), is_keyed=False), tmp_path
         )
         server = front_server(sessions, address, lambda: begun.put(server), most=100)
         await server.serve([listening])
@@ -355,9 +355,7 @@ def test_what_a_server_asked_for_is_brought_to_the_process_that_asked(tmp_path: 
     """Of a visitor's two, by `requestState`, and where there is none by what was asked."""
 
     async def run() -> None:
-        sessions = TapFront(
-            TapCommand((sys.executable, "-c", ASKS), (), passes_key=False), tmp_path
-        )
+        sessions = TapFront(TapCommand((sys.executable, "-c", ASKS), (), is_keyed=False), tmp_path)
 
         async def bring(method: str, number: int, **params: Any) -> Stream:  # noqa: ANN401 - any JSON value
             said = modern(method, number, **params)
