@@ -169,6 +169,35 @@ def test_on_a_phone_the_teacher_sees_the_people_first(
     )
 
 
+def test_no_number_of_a_row_is_cut_and_a_long_name_ends_with_a_sign(
+    room: Rooming, open_page: Callable[..., Page]
+) -> None:
+    """Half of `0:22` is another time. With a hand, a pair, mistakes and a long name in one row."""
+    people = [room.learner(name) for name in ("Maximilian-Alexander von Württemberg", "Bo")]
+    for one in people:
+        asked = one.question()
+        path = f"/api/exchanges/{asked['session']}/{asked['number']}"
+        for call in ("draft", "check"):
+            one.call(f"{path}/{call}", {"text": full_class.WRONG[1]})
+    people[0].submit("/own", act="raise")
+    room.teacher().order(act="pair", seat=1, server=2)
+    teacher = open_page(room.teacher_link, viewport={"width": 1280, "height": 800})
+    expect(teacher.locator(".seat .state", has_text="⇄")).to_have_count(2)
+    expect(teacher.locator(".seat .state a").first).to_be_attached()
+    cut = teacher.evaluate(
+        """() => [...document.querySelectorAll(".seat .state :is([data-since], b, a)")]
+            .filter((one) => {
+                const row = one.closest(".state").getBoundingClientRect();
+                return one.getBoundingClientRect().right > row.right;
+            })
+            .map((one) => one.textContent)"""
+    )
+    assert cut == []
+    name = teacher.locator(".seat bdi", has_text="Maximilian")
+    assert name.evaluate("one => one.scrollWidth > one.clientWidth")
+    assert name.evaluate("one => getComputedStyle(one).textOverflow") == "ellipsis"
+
+
 def test_when_the_room_is_gone_no_page_of_it_counts_on(
     room: Rooming, open_page: Callable[..., Page]
 ) -> None:
