@@ -533,7 +533,8 @@ class Classroom:
             return
         with self._lock:
             self.part([model, server])
-            self._begin_pair(PairRecord(model.record.number, server.record.number))
+            numbers = model.record.number, server.record.number
+            self._begin_pair(PairRecord(*numbers, began=self.clock()))
         for one in (model, server):
             one.note(told="")
             one.show_pair()
@@ -567,6 +568,7 @@ class Classroom:
                 host.part()
             for number in (pair.model, pair.server):
                 if (seat := self.seat(number)) is not None:
+                    seat.leave_out(pair.began)
                     seat.note(told="parted")
                     seat.show_pair()
 
@@ -602,6 +604,12 @@ class Classroom:
             self.keep()
 
         def turned() -> None:
+            if host.turn == "over":
+                for one in (model, server):
+                    one.leave_out(pair.began)
+                pair.began = 0.0
+                with suppress(StoreError):
+                    self.keep()
             for one in (model, server):
                 one.show_pair()
 
@@ -755,12 +763,15 @@ class Classroom:
         return is_left and not seat.has_done_anything
 
     def is_stuck(self, seat: RoomSeat) -> bool:
-        """Return True if a learner who is here does not get past a step."""
+        """Return True if a learner who is here does not get past a step. In a pair it waits."""
         standing, step = seat.standing, None
         if standing is None or standing.is_over or self.presence(seat) == "gone":
             return False
+        if (pair := self.pair_of(seat)) is not None and pair.began:
+            return False
         step = seat.steps.get(str(standing.step))
-        tried = step is not None and step.tries >= STUCK_TRIES and not step.passed
+        tries = step.tries - step.tries_before if step is not None and not step.passed else 0
+        tried = tries >= STUCK_TRIES
         return tried or 0 < standing.since < self.clock() - STUCK_AFTER
 
     def name_of(self, seat: RoomSeat) -> str:

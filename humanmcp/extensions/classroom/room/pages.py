@@ -334,7 +334,7 @@ def _card(classroom: Classroom, seat: RoomSeat) -> dict[str, Any]:
         "lesson": classroom.lesson_steps(spoken_language(), own).title if own else "",
         "cells": _cells(standing, steps, is_stuck=is_stuck) if standing else (),
         "stuck": is_stuck,
-        "tries": step.tries if step else 0,
+        "tries": step.tries - step.tries_before if step else 0,
         "arrived": (rows and standing and clock.since_1970(standing.since)) or arrived,
         "hand": clock.since_1970(seat.record.hand),
         "handed_in": seat.handed_in,

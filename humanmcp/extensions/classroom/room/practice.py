@@ -137,7 +137,8 @@ class Practice:
         """What was answered to each step last, if the host could use it."""
         self._given_steps: set[int] = set()
         """The steps that the lesson or the teacher answered."""
-        self._since = 0.0
+        self.since = 0.0
+        """When the present step was first asked, by the clock of the class; 0 for not known."""
         self.has_ended = False
         """The session is over, whether or not the lesson came to its end."""
         self._is_left_off = False
@@ -151,7 +152,7 @@ class Practice:
         total = len(self._lesson_run.lesson_steps.requests)
         passed = enumerate(tuple(self._lesson_run.passed), 1)
         outcomes = tuple(self._outcome(at, passed=one) for at, one in passed)
-        return LessonStanding(len(outcomes) + 1, total, outcomes, self._since)
+        return LessonStanding(len(outcomes) + 1, total, outcomes, self.since)
 
     def _outcome(self, at: int, *, passed: bool) -> StepOutcome:
         if not passed:
@@ -209,9 +210,10 @@ class Practice:
             self._hear(frame.raw, now)
         elif not frame.note and isinstance(message, Message) and message.method:
             self._told = frame
-            if message.method == "notifications/cancelled" and self._asked is not None:
+            if self._asked is not None:  # the host says nothing else before it gives up
                 self._give_up(self._asked)
-                return True
+                if message.method == "notifications/cancelled":
+                    return True
             # The host can have heard of new tools after it said this.
             waits, said = self._list_again and message.method != LIST, ""
             self._list_again &= not waits
@@ -284,7 +286,7 @@ class Practice:
         if not again:
             at = len(self._lesson_run.passed) + 1
             if at not in self._steps.values():
-                self._since = self._on_ask(at, self._told is not None)
+                self.since = self._on_ask(at, self._told is not None)
             self._steps[self._number] = at
         self._on_change()
         return step.method

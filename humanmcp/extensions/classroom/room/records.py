@@ -103,12 +103,16 @@ class RoomRecord:
 
 @dataclass(slots=True)
 class PairRecord:
-    """Two seats that are joined, by their numbers, and the session of each; "" for none yet."""
+    """Two seats that are joined, by their numbers, and the session of each; "" for none yet.
+
+    `began` is when they were joined, by the clock of the class; 0 when their talk is over.
+    """
 
     model: int
     server: int
     model_session: str = ""
     server_session: str = ""
+    began: float = 0.0
 
 
 @dataclass(slots=True)
@@ -120,13 +124,15 @@ class StepRecord:
     that stayed for a while; `stopped` those for which Send was refused; `sent` those that were in a
     sent answer; `taught` those that the teacher left in the draft. `asked` are the last exchanges,
     session/number, that asked for its answer. `given`: the lesson or the teacher answered it.
-    `since` is when it was first asked in the last session, by the clock of the class; `seconds` is
+    `since` is when it was first asked in the last session, by the clock of the class, without the
+    time in pairs; `tries_before` are the tries before that session; `seconds` is
     from there to the answer that passed, or to the last one, or until the step was left without
     one; `hints` and `hands` are counted.
     """
 
     asked: list[str] = field(default_factory=list)
     tries: int = 0
+    tries_before: int = 0
     passed: bool = False
     counted: str = ""
     mistakes: list[str] = field(default_factory=list)

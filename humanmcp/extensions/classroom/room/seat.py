@@ -294,6 +294,8 @@ class RoomSeat:
             connection = MemoryConnection()
             server = self.maker(Mode.BY_HAND).session(connection, self.inbox)
             if self.practice is not None:
+                self._note_mistakes()
+                self._problems = None  # of a step that is asked no more
                 lesson, at = self.record.sessions[self.practice.session], self.practice.open_step
                 if at:
                     self._step_at(lesson, at).seconds = self.seconds_at(lesson, at)
@@ -479,8 +481,17 @@ class RoomSeat:
         """Return since when a step is open; what was told before it was kept begins now."""
         step = self._step_at(lesson, at)
         if not (is_retold and step.since):
-            step.since = self.clock()
+            step.since, step.tries_before = self.clock(), step.tries
         return step.since
+
+    def leave_out(self, began: float) -> None:
+        """Leave the time since a moment out of the present step; 0 for none."""
+        practice = self.practice
+        if practice is not None and practice.open_step and began:
+            step = self._step_at(self.record.sessions[practice.session], practice.open_step)
+            step.since += self.clock() - max(step.since, began)
+            practice.since = step.since
+            self._note_now_or_later()
 
     def _seconds_since(self, step: StepRecord) -> float:
         return round(self.clock() - step.since, 1)
@@ -572,15 +583,16 @@ class RoomSeat:
 
     def _note_mistakes(self) -> None:
         """Record the problems that stay in the draft for a while, even if they are fixed later."""
-        problems = self._problems
-        if problems is None or not self.codes:
-            return
-        over = self._parts.door.clock() - MISTAKE_AFTER
-        lasting = {code for code, since in problems[1].items() if since <= over}
-        mistakes = self._step(problems[0]).mistakes
-        if lasting - set(mistakes):
-            _add(mistakes, lasting)
-            self._note_now_or_later()
+        with self._lock:  # another lesson does not begin meanwhile
+            problems = self._problems
+            if problems is None or not self.codes:
+                return
+            over = self._parts.door.clock() - MISTAKE_AFTER
+            lasting = {code for code, since in problems[1].items() if since <= over}
+            mistakes = self._step(problems[0]).mistakes
+            if lasting - set(mistakes):
+                _add(mistakes, lasting)
+                self._note_now_or_later()
 
     def _is_written(self, key: Key) -> bool:
         """Return True if the learner has edited the draft: a template is not a mistake."""

@@ -10,11 +10,14 @@ from typing import Final
 import pytest
 
 from humanmcp.desk.guard import Address
-from humanmcp.extensions.classroom.room import pages, records
+from humanmcp.desk.moments import Press
+from humanmcp.extensions.classroom.room import pages, practice, records
 from humanmcp.extensions.classroom.room.classroom import STUCK_AFTER, Classroom
 from humanmcp.extensions.classroom.room.clock import ASLEEP, KEPT_EVERY, RoomClock
 from humanmcp.extensions.classroom.room.records import SeatRecord, StepRecord
-from humanmcp.extensions.classroom.room.seat import RoomSeat
+from humanmcp.extensions.classroom.room.seat import MISTAKE_AFTER, RoomSeat
+from humanmcp.inbox.contract import Reply
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from tests.support.waiting import until
 
 HOUR: Final = 3600.0
@@ -166,6 +169,64 @@ def test_a_step_that_is_over_keeps_its_seconds(computer: Computer) -> None:
     computer.work(WORKED)
     assert computer.seat.seconds_at("weather", 1) == before
     assert computer.seat.seconds_at("weather", 2) == pytest.approx(WORKED, abs=KEPT_EVERY + 0.1)
+
+
+def test_the_host_that_gave_up_a_first_step_is_beyond_it_after_a_kill(
+    computer: Computer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It never cancels `initialize`, so only its next request tells that it gave up."""
+    monkeypatch.setattr(practice, "GIVES_UP_AFTER", 0.0)
+    (row,) = computer.seat.board.waiting()
+    wrong = '{"jsonrpc":"2.0","id":9,"result":{}}'
+    computer.seat.inbox.send(row.key, Reply(wrong, anyway=True))
+    until(partial(is_kept, computer, "2"), "the next step on the disk")
+    before = computer.seat.standing
+    assert before is not None
+    assert (before.step, before.outcomes) == (2, (practice.StepOutcome.FAILED,))
+    is_killed(computer)
+    after = computer.seat.standing
+    assert after is not None
+    assert (after.step, after.outcomes) == (before.step, before.outcomes)
+
+
+def test_a_mistake_in_the_last_lesson_is_not_one_in_the_next(
+    computer: Computer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looks while a lesson begins still finds the old draft, as if its request waited."""
+    seat, classroom = computer.seat, computer.classroom
+    (row,) = seat.board.waiting()
+    seat.judged(row.key, [Diagnostic("M09", Severity.ERROR)], Press.NONE)
+    monkeypatch.setattr(RoomSeat, "codes", frozenset({"M09"}))
+    monkeypatch.setattr(classroom.door, "clock", lambda: time.monotonic() + MISTAKE_AFTER)
+    seat.take_lesson("recover")
+    until(lambda: seat.practice and seat.practice.open_step == 1, "the next lesson")
+    assert {at: one.mistakes for at, one in seat.steps.items() if one.mistakes} == {}
+    assert seat.steps_in("weather")["1"].mistakes == ["M09"]
+
+
+@pytest.mark.parametrize("happen", [None, is_killed])
+def test_the_time_in_a_pair_makes_nobody_stuck(
+    computer: Computer, happen: Callable[[Computer], None] | None
+) -> None:
+    """The request of the lesson waits meanwhile, and its seconds go on where they were."""
+    computer.classroom.join("Bo")
+    one, other = computer.classroom.seats
+    until(other.board.waiting, "a request of the other")
+    computer.work(WORKED)
+    computer.classroom.pair(one, other)
+    computer.work(STUCK_AFTER)
+    if happen is not None:
+        happen(computer)
+    computer.work(STUCK_AFTER)
+    classroom = computer.classroom
+    seats = classroom.seats
+    assert [classroom.is_stuck(seat) for seat in seats] == [False, False]
+    classroom.part(seats)
+    assert [classroom.is_stuck(seat) for seat in seats] == [False, False]
+    near = pytest.approx(WORKED, abs=KEPT_EVERY + 0.1)
+    assert [seat.seconds_at("weather", 1) for seat in seats] == [near, near]
+    computer.work(STUCK_AFTER)
+    assert [classroom.is_stuck(seat) for seat in seats] == [True, True]
 
 
 @pytest.mark.parametrize("text", ["", "soon", "\udcff"])

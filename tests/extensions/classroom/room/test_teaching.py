@@ -362,6 +362,10 @@ def test_the_teachers_page_begins_with_who_needs_help(room: Rooming) -> None:
     assert len(places) == 3
     assert places == sorted(places)
     assert "3 tries at this step" in card(teacher, "Stuck")
+    teacher.order(act="reset")
+    until(lambda: stuck.question("initialize")["session"] != asked["session"], "the lesson again")
+    assert "tries at this step" not in card(teacher, "Stuck")
+    assert table_of(teacher)["Stuck"]["tries at step 1"] == "3"
 
 
 @pytest.mark.parametrize(
