@@ -150,7 +150,8 @@ class Told(NamedTuple):
 
 
 def _refusal(status: int, headers: list[list[str]], body: str, is_base64: object) -> Refusal:
-    return Refusal(int(status), tuple((str(a), str(b)) for a, b in headers), body, bool(is_base64))
+    kept = ((name, _NO_TEXT.sub(" ", text)) for name, text in headers if name in PASSED)
+    return Refusal(int(status), tuple(kept), body, bool(is_base64))
 
 
 def marked(line: bytes, refusal: Refusal) -> bytes:

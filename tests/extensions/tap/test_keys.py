@@ -301,6 +301,19 @@ def test_a_refusal_is_in_an_error_and_comes_out_as_it_went_in(body: bytes) -> No
     assert Told.read(told.line("other").strip(b"\n"), "s3cret") is None
 
 
+def test_a_server_that_writes_a_refusal_itself_adds_no_header_that_it_could_not_have_added() -> (
+    None
+):
+    """It may say a status in this way, too, and nothing that another program would obey."""
+    value = '[401,[["set-cookie","a=b"],["content-length","1"],["allow","a\\r\\nb"]],"",false]'
+    line = f'{{"jsonrpc":"2.0","id":1,"error":{{"code":1,"message":""}},"humanmcp/http":{value}}}'
+    message = jsonrpc.read_text(line)
+    assert isinstance(message, Message)
+    found = refusal_in(message)
+    assert found is not None
+    assert found.headers == (("allow", "a b"),)
+
+
 @pytest.mark.parametrize(
     "value", ["1", "[]", '[200,[],"",false]', '[401,[["a"]],"",false]', '[401,[],"%",1]']
 )
