@@ -753,6 +753,7 @@ def test_a_text_of_python_is_read_with_its_own_words(words: str) -> None:
 
 def test_what_stands_between_two_tables_of_digits_keeps_its_line() -> None:
     """A table has fewer lines of text than rows: the places behind it are those of the file."""
-    file = f"{dumped(CALL)}\nand then\n{dumped(CALL.replace('1,', '2,'))}\n"
+    second = CALL.replace("1,", "2,")
+    file = "\n".join([dumped(f"{CALL}\n"), "and then", dumped(f"{second}\n"), ""])
     places = [(one.number, one.text) for one in read_capture(file)]
-    assert places == [(1, CALL), (4, "and then"), (5, CALL.replace("1,", "2,"))]
+    assert places == [(1, CALL), (4, "and then"), (5, second)]
