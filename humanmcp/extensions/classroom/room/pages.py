@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from humanmcp.answering import mistakes, service
 from humanmcp.answering.schema import diagnostic_shapes
@@ -534,7 +534,7 @@ def export(request: Request) -> Response:
     classroom = room_of(request)
     attached = {"Content-Disposition": f'attachment; filename="room-{classroom.record.name}.zip"'}
     packed = results.packed(classroom)
-    return Response(packed, media_type="application/zip", headers=attached)
+    return StreamingResponse(packed, media_type="application/zip", headers=attached)
 
 
 @router.get("/room/seats.csv")

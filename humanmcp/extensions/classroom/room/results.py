@@ -25,6 +25,8 @@ from humanmcp.protocol.validation.redaction import redact_recording, without_sec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from _typeshed import ReadableBuffer
+
     from humanmcp.extensions.classroom.room.classroom import Classroom
     from humanmcp.extensions.classroom.room.seat import RoomSeat
     from humanmcp.inbox.contract import SessionFacts
@@ -34,25 +36,48 @@ _KEY: Final = mark_of("ROOM_KEY")
 _UNSAFE: Final = re.compile(r"[^\w-]+")
 
 
-def packed(classroom: Classroom) -> bytes:
-    """Return an archive with the lessons of each seat, what it takes home, and the table.
+class _Growing(io.RawIOBase):
+    """What an archive writes that is sent while it grows."""
 
-    No key of this room is in it: a learner may have written the own link into an answer.
+    def __init__(self) -> None:
+        self._parts = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, part: ReadableBuffer) -> int:
+        self._parts += part
+        return memoryview(part).nbytes
+
+    def take(self) -> bytes:
+        """Return what was written since the last call."""
+        taken, self._parts = bytes(self._parts), bytearray()
+        return taken
+
+
+def packed(classroom: Classroom) -> Iterator[bytes]:
+    """Yield an archive with the lessons of each seat, what it takes home, and the table.
+
+    It comes file by file, so that a browser shows at once that it does: a class takes seconds. No
+    key of this room is in it: a learner may have written the own link into an answer.
     """
-    made, keys = io.BytesIO(), _keys(classroom)
+    made, keys = _Growing(), _keys(classroom)
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-
-        def write(name: str, text: str, encoding: str = "utf-8") -> None:
+        for name, text in _files(classroom):
+            encoding = "utf-8-sig" if name.endswith(".csv") else "utf-8"
             archive.writestr(keys.sub(_KEY, name), keys.sub(_KEY, text).encode(encoding))
+            yield made.take()
+    yield made.take()
 
-        write("seats.csv", table(classroom), "utf-8-sig")
-        for seat in classroom.seats:
-            number, of = f"{seat.record.number:03d}", name_in_files(classroom, seat)
-            for title, text in _pages(seat):
-                name = _UNSAFE.sub("-", f"{of}-{without_secrets(title)}").strip("-")
-                write(f"{number}-{name}.html", text)
-            write(f"{number}-{HOME}.html", as_file(classroom, seat))
-    return made.getvalue()
+
+def _files(classroom: Classroom) -> Iterator[tuple[str, str]]:
+    yield "seats.csv", table(classroom)
+    for seat in classroom.seats:
+        number, of = f"{seat.record.number:03d}", name_in_files(classroom, seat)
+        for title, text in _pages(seat):
+            name = _UNSAFE.sub("-", f"{of}-{without_secrets(title)}").strip("-")
+            yield f"{number}-{name}.html", text
+        yield f"{number}-{HOME}.html", as_file(classroom, seat)
 
 
 def _keys(classroom: Classroom) -> re.Pattern[str]:

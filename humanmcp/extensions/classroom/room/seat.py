@@ -145,6 +145,7 @@ class RoomSeat:
         self._parts = parts
         self.clock = parts.clock
         self._problems: tuple[Key, dict[str, float]] | None = None
+        self._known_examples = Key("", 0), frozenset[str]()
         """The problems of the current draft, each with the time since when it is there."""
         self._lock = threading.RLock()
         self._is_closed = False
@@ -547,9 +548,19 @@ class RoomSeat:
         """Return True for an answer to a step of the lesson; False beside it."""
         return bool(self._step_of(key)[1]) or self._lesson_steps.tries_clients
 
+    def _asked_for(self, key: Key) -> frozenset[str]:
+        """Return what the example of a step does wrong, too: a lesson asks for a lie."""
+        at = self._step_of(key)[1]
+        if at and self._known_examples[0] != key:
+            reply = self._lesson_steps.requests[at - 1].reply
+            opened = OpenExchange(self.inbox, self.inbox.item(key), self.inbox.facts(key.session))
+            found = _codes(service.judge(opened, reply.text, reply.form).diagnostics)
+            self._known_examples = key, found
+        return self._known_examples[1] if at else frozenset()
+
     def judged_for_teacher(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
         """Note which problems are the teacher's."""
-        step, codes = self._step(key), sorted(_codes(diagnostics))
+        step, codes = self._step(key), sorted(_codes(diagnostics) - self._asked_for(key))
         if self._is_counted(key) and step.taught != codes:
             step.taught = codes
             self._note_now_or_later()
@@ -558,7 +569,7 @@ class RoomSeat:
         """Note the problems of the learner's draft."""
         if not self._is_counted(key):
             return
-        codes = _codes(diagnostics)
+        codes = _codes(diagnostics) - self._asked_for(key)
         if press is not Press.SENT and codes <= _NOTHING_YET:
             press, codes = Press.NONE, frozenset()
         self._note_mistakes()

@@ -9,6 +9,10 @@ import threading
 import zipfile
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.desk.guard import Address
+from humanmcp.extensions.classroom.room import results
+from humanmcp.extensions.classroom.room.classroom import Classroom
+from humanmcp.extensions.classroom.room.pages import around_of
 from tests.support.room_process import Rooming
 from tests.support.secrets import CANARY, HIDDEN, SHAPES
 from tests.support.serve_http import initialize
@@ -16,6 +20,9 @@ from tests.support.serve_http import initialize
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
+    from humanmcp.extensions.classroom.room.seat import RoomSeat
     from tests.support.room_process import Visitor
 
 TOKENS: Final = (f"{CANARY}-of-header", f"{CANARY}-of-key")
@@ -102,3 +109,30 @@ def test_no_byte_of_the_results_is_a_secret_that_somebody_typed_or_a_key_of_the_
     for name, text in {**members, "the table": table, "to take home": home}.items():
         for form in (name, text, html.unescape(text)):
             assert [one for one in (*parts, *own, *TOKENS, *NAMES) if one in form] == [], name
+
+
+def test_the_results_of_a_class_begin_to_come_before_its_first_seat_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing told a teacher for as long as thirty seats take that they come at all."""
+    read: list[int] = []
+
+    def no_pages(seat: RoomSeat) -> list[tuple[str, str]]:
+        read.append(seat.record.number)
+        return [("page", "text")]
+
+    monkeypatch.setattr(results, "_pages", no_pages)
+    room = Classroom(tmp_path / "class", "en", around_of)
+    room.open(Address(1), "http://127.0.0.1:1")
+    room.run()
+    for name in ("Ann", "Ben"):
+        room.join(name)
+    coming = results.packed(room)
+    begun = next(coming)
+    assert begun.startswith(b"PK")
+    assert read == []
+    with zipfile.ZipFile(io.BytesIO(begun + b"".join(coming))) as archive:
+        assert archive.testzip() is None
+        assert len(archive.namelist()) == 5
+    assert read == [1, 2]
+    room.close()
