@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.answering.schema import RemarkShape
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import Exchange
@@ -216,9 +217,10 @@ def judge_captured(
 def judge_foreign(frames: Iterable[Frame], *, goes_on: bool = False) -> Iterator[Judged]:
     """Judge the lines of a recording from elsewhere, as those of its file."""
     frames = tuple(frames)
-    lines = [captured_line(one)._replace(number=one.seq) for one in frames]
+    placed = [captured_line(one) for one in frames]
+    lines = [line._replace(number=one.seq) for line, one in zip(placed, frames, strict=True)]
     places = {one.seq: one.note.removeprefix(PLACE) for one in frames if one.note.startswith(PLACE)}
-    for judged in judge_captured(lines, goes_on=goes_on):
+    for judged in judge_captured(lines, goes_on=goes_on or has_no_side(placed)):
         yield judged._replace(written_at=places.get(judged.line, "").partition(" ")[0])
 
 
@@ -231,6 +233,11 @@ class Remark(NamedTuple):
     @property
     def sentence(self) -> str:
         return say("check", self.code, **self.values)
+
+    @property
+    def shape(self) -> RemarkShape:
+        line = self.values.get("line", 0)
+        return {"code": self.code, "line": line, "message": self.sentence}
 
 
 def remarks_on(captured: Sequence[CapturedLine]) -> Iterator[Remark]:
@@ -305,16 +312,16 @@ def is_two_sided(captured: Iterable[CapturedLine]) -> bool:
 
 
 def has_no_side(captured: Iterable[CapturedLine]) -> bool:
-    """Return True if a file begins with other words, and has no response, time or side.
+    """Return True if a file begins with other words, and has no response and no time.
 
-    Its requests may be examples.
+    Its requests may be examples, wherever they are said to come from.
     """
     return not any(
         one.frame
-        or one.direction
         or one.at
         or (one.number, one.column) == (1, 1)
         or _ANSWER.search(one.text)
+        or one.direction not in (None, speaker(ConversationState(), one.raw))
         for one in captured
         if one.direction is not Direction.NOTE
     )

@@ -120,6 +120,14 @@ class FixedShape(VerdictShape):
     """The problems of a text after every safe fix."""
 
 
+class RemarkShape(TypedDict):
+    """What `check` says of a file beside its problems. `line` is 0 for the whole file."""
+
+    code: str
+    line: int
+    message: str
+
+
 class CheckedShape(VerdictShape, total=False):
     """The result of `check` for one answer. `line` is null if it would not be sent.
 
@@ -129,6 +137,7 @@ class CheckedShape(VerdictShape, total=False):
     method: str
     file: str
     id: Any
+    remarks: list[RemarkShape]
 
 
 class JudgedShape(DiagnosticShape):
@@ -142,7 +151,8 @@ class JudgedShape(DiagnosticShape):
 class ConversationShape(TypedDict, total=False):
     """The result of `check` for a conversation: the number of messages, and their problems.
 
-    `unread`: so many lines were not understood; `unread_line` is the first.
+    `unread`: so many lines were not understood; `unread_line` is the first. A file that cannot be
+    checked has no problems, and a remark with the code `not checked`.
     """
 
     file: str
@@ -152,6 +162,7 @@ class ConversationShape(TypedDict, total=False):
     errors: int
     warnings: int
     problems: list[JudgedShape]
+    remarks: list[RemarkShape]
 
 
 class OutcomeShape(TypedDict):

@@ -152,8 +152,8 @@ def no_messages(words: Sequence[CapturedLine], name: object) -> StopError:
     said = " / ".join(dict.fromkeys(one_line(one.text.strip(), _WORDS) for one in errors))
     if not words:  # the prompts of an agent
         return stopped("other_file", "nothing recorded", name=name)
-    if what_else("\n".join(one.text for one in words)) == "a notation":
-        return stopped("other_file", "a notation", name=name)
+    if (other := what_else("\n".join(one.text for one in words))) in _NOTATIONS:
+        return stopped("other_file", other, name=name)
     is_json = words[0].text.lstrip("\ufeff \t")[:1] in ("{", "[")
     looks = "json" if is_json else "http" if words[0].level == "http" else "log"
     code = f"no messages, {looks}{' but' if said else ''}"
@@ -179,11 +179,17 @@ _OTHERS: Final = (
         ),
     ),
     (
+        "maps of Go",
+        re.compile(r"(?s).*?\bmap\[(?:error:map\[[^\n]{0,200}?)?(?:id:\S{1,40} )?jsonrpc:2\.0"),
+    ),
+    (
         "a notation",
         re.compile(r"(?is).*?\bjsonrpc\W{1,9}(?:[a-z]+\W{1,9}){0,2}(?:\d+\W{1,9})?2\.0"),
     ),
 )
 """What people take for a recording, and how it begins."""
+_NOTATIONS: Final = ("maps of Go", "a notation")
+"""What may also be in the lines of a log."""
 _READABLE: Final = re.compile(r""""jsonrpc"\s*:|\{\s*'?jsonrpc'?\s*(?::|=>?)\s*['"]""")
 
 

@@ -238,34 +238,14 @@ class ConfigFile:
                     return before
         return None
 
-    def with_entry_as_it_was(
-        self, keys: Keys, is_original: Callable[[object], bool]
-    ) -> Self | None:
-        """Return the file with the text of an entry before `having` changed it, or None.
-
-        The rest may have changed since. The text is that of the newest backup with the original.
-        """
-        for text in map(config_text, newest_backups(self.path)):
-            before = dataclasses.replace(self, text=text)
-            with contextlib.suppress(ConfigFileError):
-                original = before.servers.get(keys)
-                if not is_original(original):
-                    continue
-                after = before.having({keys: self.servers[keys]})
-                own = self.text_of(keys)
-                if own is not None and own == after.text_of(keys):
-                    start, end = self._span_of(keys) or (0, 0)
-                    restored = self.text[:start] + (before.text_of(keys) or "") + self.text[end:]
-                    return self.proven(restored, _set(self.value, keys, original))
-        return None
-
-    def _span_of(self, keys: Keys) -> tuple[int, int] | None:
+    def span_of(self, keys: Keys) -> tuple[int, int] | None:
+        """Return where the text of an entry is; None if it is in several places."""
         find = toml_edit.span_of if self.host.format is Format.TOML else jsonc.span_of
         return find(self.text, keys)
 
     def text_of(self, keys: Keys) -> str | None:
         """Return the text of an entry; None if it is in several places."""
-        found = self._span_of(keys)
+        found = self.span_of(keys)
         return None if found is None else self.text[slice(*found)]
 
     def write(self) -> Path | None:

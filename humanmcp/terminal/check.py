@@ -22,6 +22,7 @@ from humanmcp.answering import mistakes
 from humanmcp.answering.alone import (
     TOLD,
     Asked,
+    Remark,
     TypedCase,
     count_problems,
     is_of_mcp,
@@ -256,10 +257,13 @@ def _every(arguments: argparse.Namespace, settings: Settings) -> int:
         try:
             status, shape = _one(file, arguments, settings)
         except StopError as error:  # one that cannot be checked hides nothing of the others
-            if gate is None and len(files) == 1:
+            if arguments.format == "text" and len(files) == 1:
                 raise
             to_stderr("humanmcp: ", error.sentence())
             status, shape = error.status, unchecked(error.sentence()) if gate else None
+            if arguments.format == "json":
+                remark = {"code": "not checked", "line": 0, "message": error.sentence()}
+                shape = {**_conversation_shape(()), "remarks": [remark]}
         statuses.append(status)
         if shape is not None:
             named = {**shape, "file": _name(file)}
@@ -328,11 +332,15 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> _Check
     if arguments.no_hosts:
         verdict = verdict._replace(diagnostics=_without_hosts(verdict.diagnostics))
     status = _status(verdict.diagnostics, arguments) if verdict.sendable else REFUSED
-    if arguments.format != "text":
-        return status, checked_shape(verdict, method=opened.exchange.method)
-    guessed = arguments.method is None and arguments.request is None
-    _print(opened, verdict, name, guessed=guessed)
-    return status, None
+    is_guessed = arguments.method is None and arguments.request is None
+    code = "as" if not is_guessed else "as guessed" if is_of_mcp(text) else "as nothing"
+    exchange = opened.exchange
+    values = {"method": exchange.method, "version": exchange.version, "name": name}
+    about = Remark(code, values)
+    if arguments.format == "text":
+        _print(verdict, about.sentence, name)
+        return status, None
+    return status, {**checked_shape(verdict, method=exchange.method), "remarks": [about.shape]}
 
 
 def _is_answer(arguments: argparse.Namespace) -> bool:
@@ -394,10 +402,7 @@ def _fixed(opened: TypedCase) -> int:
     return 0 if verdict.sendable else REFUSED
 
 
-def _print(opened: TypedCase, verdict: Verdict, name: str, *, guessed: bool) -> None:
-    exchange = opened.exchange
-    code = "as" if not guessed else "as guessed" if is_of_mcp(opened.text) else "as nothing"
-    about = say(SECTION, code, method=exchange.method, version=exchange.version, name=name)
+def _print(verdict: Verdict, about: str, name: str) -> None:
     to_stdout(Painted(about, "dim"))
     print_problems(verdict.diagnostics, verdict.text, name=name)
     if verdict.line is not None:
@@ -500,9 +505,9 @@ def _print_captured(
             to_stdout(Painted(one.sentence, "dim"))
     status, shape = _print_judged(found, arguments, name)
     unread = next((one.values for one in remarks if one.code == "unread"), None)
-    if shape is None or unread is None:
-        return status, shape
-    return status, {**shape, "unread": unread["count"], "unread_line": unread["line"]}
+    counted = {"unread": unread["count"], "unread_line": unread["line"]} if unread else {}
+    said = {**counted, "remarks": [one.shape for one in remarks]}
+    return status, None if shape is None else {**shape, **said}
 
 
 def _print_judged(

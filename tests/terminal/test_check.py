@@ -10,8 +10,15 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.answering.alone import guessed_method, open_exchange_of
+from humanmcp.answering.alone import (
+    guessed_method,
+    judge_foreign,
+    open_exchange_of,
+    remarks_on,
+)
 from humanmcp.cli import main
+from humanmcp.export.recording import frames_in
+from humanmcp.protocol.validation.captures import captured_line
 from tests.support.inbox_folder import Ran
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "check")
@@ -347,7 +354,10 @@ def test_what_a_host_says_in_its_log_is_shown(check: Any) -> None:  # noqa: ANN4
             "in a notation that humanmcp cannot",
         ),
         *(
-            (f"2026-11-20 10:00:00 send {text}\n", "in a notation that humanmcp cannot")
+            (
+                f"2026-11-20 10:00:00 send {text}\n",
+                "as Go prints a map" if "map[id" in text else "in a notation",
+            )
             for text in (
                 "&{JSONRPC:2.0 ID:1 Method:initialize Params:map[]}",
                 "map[id:1 jsonrpc:2.0 method:initialize]",
@@ -441,8 +451,46 @@ EXAMPLES: Final = {
 def test_an_example_of_a_request_is_not_said_to_have_no_response(check: Any, name: str) -> None:  # noqa: ANN401 - see the fixture
     """Nothing in the file says that it was sent."""
     ran = check(EXAMPLES[name])
-    assert "but no response, time or side" in ran.out
+    assert "and neither a response nor a time" in ran.out
     assert "never got a response" not in ran.out
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES, ""])
+def test_the_page_says_the_same_of_an_example(check: Any, name: str) -> None:  # noqa: ANN401 - see the fixture
+    """It keeps a file as frames, and their notes say where each was."""
+    text = EXAMPLES.get(name, f"\n\n{LISTS}\n{LISTS.replace('1', '2')}\n")
+    frames = frames_in(text.encode(), name, placed=True)
+    said = json.loads(check(text, "--json").out)
+    assert [one.shape for one in remarks_on([captured_line(one) for one in frames])] == (
+        said["remarks"]
+    )
+    found = [each.code for one in judge_foreign(frames) for each in one.diagnostics]
+    assert found == [one["code"] for one in said["problems"]]
+    assert "N38" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line"),
+    [
+        ("2026-11-20 10:00:00 recv map[id:1 jsonrpc:2.0 method:ping]\n", "not checked", 0),
+        ('{"jsonrpc":"2.0","id":1,"method":"eth_call"}\n' * 2, "other protocol", 0),
+        ('{"name": "x", "version": 1}', "as nothing", 0),
+        ("2026-11-20 10:00:00 listening\n2026-11-20 10:00:01 [error] no port\n", "not checked", 0),
+        ("PK\x03\x04", "not checked", 0),
+    ],
+)
+def test_what_is_said_of_a_file_is_in_the_json_too(
+    check: Any,  # noqa: ANN401 - see the fixture
+    text: str,
+    code: str,
+    line: int,
+) -> None:
+    """As a sentence, with its code and its line."""
+    ran, words = check(text, "--json"), check(text)
+    remark = next(one for one in json.loads(ran.out)["remarks"] if one["code"] == code)
+    assert remark["line"] == line
+    assert remark["message"] in words.out + words.err
+    assert ran.status == words.status
 
 
 @pytest.mark.parametrize(
@@ -455,7 +503,7 @@ def test_an_example_of_a_request_is_not_said_to_have_no_response(check: Any, nam
     ],
 )
 def test_a_request_that_was_sent_is_said_to_have_no_response(check: Any, text: str) -> None:  # noqa: ANN401 - see the fixture
-    """A time, a side, another response or nothing but messages: it is of a conversation."""
+    """A time, a side against the method, another response or nothing but messages: it was sent."""
     assert "never got a response" in check(text).out
 
 

@@ -10,19 +10,21 @@ from __future__ import annotations
 import json
 from datetime import datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humanmcp import __version__
 from humanmcp.answering.summary import LineKind
 from humanmcp.export.recording import build_conversation
 from humanmcp.protocol.conversation.timeouts import STATUS_WITHIN
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.http.client import carried, exchanges_in, headers_of
+from humanmcp.protocol.http.client import carried, headers_of, part_in
 from humanmcp.protocol.http.inbound import HttpAddress
 from humanmcp.protocol.http.outbound import http_status_of
 from humanmcp.protocol.json import jsonrpc
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from humanmcp.export.recording import (
         ExportOptions,
         RecordedConversation,
@@ -30,7 +32,39 @@ if TYPE_CHECKING:
         Recording,
     )
     from humanmcp.protocol.conversation.transcript import Frame
-    from humanmcp.protocol.http.client import HttpRecord
+
+
+class HttpRecord(NamedTuple):
+    """One HTTP exchange of a transcript: the frame of its request, and the two heads as recorded.
+
+    `response` also tells who ended it early (`cut`), and when its head was recorded (`at`).
+    """
+
+    frame: Frame
+    request: dict[str, Any]
+    response: dict[str, Any]
+
+    @property
+    def carries(self) -> str:
+        """What identifies the message of the request; "" for none."""
+        return str(self.request.get("carries", ""))
+
+
+def exchanges_in(frames: Iterable[Frame]) -> list[HttpRecord]:
+    """Return the exchanges of a transcript in the order of their requests."""
+    found: list[HttpRecord] = []
+    open_ones: dict[object, HttpRecord] = {}
+    for frame in frames:
+        part = part_in(frame)
+        if "method" in part:
+            record = open_ones[part.get("call")] = HttpRecord(frame, part, {})
+            found.append(record)
+        elif asked := open_ones.get(part.get("call")):
+            if "status" in part:
+                asked.response.update(part, at=frame.at)
+            elif "cut" in part:
+                asked.response["cut"] = part["cut"]
+    return found
 
 
 def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it

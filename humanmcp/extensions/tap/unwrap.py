@@ -5,11 +5,13 @@ With `--all`, from every server of every host.
 
 from __future__ import annotations
 
-from functools import partial
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.common.settings import add_flags
 from humanmcp.extensions.tap.wrap import add_place, change_servers, unwrapped
+from humanmcp.setup.config_file import ConfigFileError, config_text, newest_backups
 from humanmcp.setup.hosts import as_plain
 
 if TYPE_CHECKING:
@@ -40,9 +42,29 @@ def _without_tap(file: ConfigFile, chosen: Sequence[Keys]) -> ConfigFile:
     ):
         return before
     for keys, original in originals.items():
-        is_original = partial(_alike, original=original)
-        file = file.with_entry_as_it_was(keys, is_original) or file.having({keys: original})
+        file = _with_entry_as_it_was(file, keys, original) or file.having({keys: original})
     return file
+
+
+def _with_entry_as_it_was(
+    file: ConfigFile, keys: Keys, original: Mapping[str, Any]
+) -> ConfigFile | None:
+    """Return the file with the text of an entry before the tap, or None.
+
+    The rest may have changed since. The text is that of the newest backup with the original.
+    """
+    for text in map(config_text, newest_backups(file.path)):
+        before = replace(file, text=text)
+        with suppress(ConfigFileError):
+            if not _alike(before.servers.get(keys), original):
+                continue
+            after = before.having({keys: file.servers[keys]})
+            own = file.text_of(keys)
+            if own is not None and own == after.text_of(keys):
+                start, end = file.span_of(keys) or (0, 0)
+                restored = file.text[:start] + (before.text_of(keys) or "") + file.text[end:]
+                return file.proven(restored, file.having({keys: before.servers[keys]}).value)
+    return None
 
 
 def _alike(before: object, original: Mapping[str, Any]) -> bool:

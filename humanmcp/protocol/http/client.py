@@ -367,39 +367,6 @@ def carried(message: DecodedLine | None) -> str:
     return f"{message.id.token if message.id else ''} {message.method}".strip()
 
 
-class HttpRecord(NamedTuple):
-    """One HTTP exchange of a transcript: the frame of its request, and the two heads as recorded.
-
-    `response` also tells who ended it early (`cut`), and when its head was recorded (`at`).
-    """
-
-    frame: Frame
-    request: dict[str, Any]
-    response: dict[str, Any]
-
-    @property
-    def carries(self) -> str:
-        """What identifies the message of the request; "" for none."""
-        return str(self.request.get("carries", ""))
-
-
-def exchanges_in(frames: Iterable[Frame]) -> list[HttpRecord]:
-    """Return the exchanges of a transcript in the order of their requests."""
-    found: list[HttpRecord] = []
-    open_ones: dict[object, HttpRecord] = {}
-    for frame in frames:
-        part = part_in(frame)
-        if "method" in part:
-            record = open_ones[part.get("call")] = HttpRecord(frame, part, {})
-            found.append(record)
-        elif asked := open_ones.get(part.get("call")):
-            if "status" in part:
-                asked.response.update(part, at=frame.at)
-            elif "cut" in part:
-                asked.response["cut"] = part["cut"]
-    return found
-
-
 def calls_in(frames: Iterable[Frame]) -> int:
     """Return the highest number of an HTTP exchange in a transcript, 0 for none."""
     calls = (part_in(frame).get("call") for frame in frames)

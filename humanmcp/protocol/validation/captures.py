@@ -259,9 +259,13 @@ def read_recording(
 
     Lines of a transcript that a crash has cut are skipped. It is read line by line, however long.
     """
-    lines = iter(lines)
-    first = next(filter(str.strip, lines), "").removeprefix("\ufeff")
-    lines = chain((first,), lines)
+    lines, before, first = iter(lines), list[str](), ""
+    for first in lines:
+        if first.strip():
+            break
+        before.append(first)
+    first = first.removeprefix("\ufeff")
+    lines = chain(before, (first,), lines)
     if is_transcript(first):
         yield from (one.frame for one in _transcript(lines) if one.frame is not None)
     else:
@@ -309,12 +313,14 @@ def captured_line(frame: Frame) -> CapturedLine:
     if found is None:
         if is_note and isinstance(jsonrpc.read(jsonrpc.encoded(frame.note)), Message):
             return CapturedLine(frame.seq, None, frame.note, is_cut=True)
-        return CapturedLine(frame.seq, frame.direction, text, level="log" if is_note else "")
+        level = "log" if is_note else ""
+        return CapturedLine(frame.seq, frame.direction, text, frame.at, level=level)
     line, column, what, more = found.groups()
     return CapturedLine(
         int(line),
         None if what == _CUT else frame.direction,
         text,
+        frame.at,
         level=what if is_note and what != _CUT else "",
         is_cut=what == _CUT,
         column=int(column),
@@ -578,6 +584,8 @@ class _Capture:
         if self._finder.is_one_value:
             clues = chain.from_iterable(one.found.clues for one in self.entries)
             is_story = has_method or any(clue and clue[0] != "/" for clue in clues)
+            if self._finder.is_result:
+                is_story = any("=string" not in one.found.clues for one in self.entries)
             return self._solved([*self.entries, *self.torn]) if is_story else ()
         wrapped = sum(one.found.is_wrapped for one in self.entries)
         bare = len(self.entries) - wrapped

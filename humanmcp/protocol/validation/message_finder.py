@@ -14,10 +14,11 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, parts_of
-from humanmcp.protocol.tables import methods
+from humanmcp.protocol.json.jsonrpc import compact, item_spans, member_spans, parts_of
+from humanmcp.protocol.json.tree import objects_at
 from humanmcp.protocol.validation.quoting import LAYERS, MARK, OPENER, as_json
 from humanmcp.protocol.validation.sides import Head, marks_of
 
@@ -78,11 +79,16 @@ def is_message(value: object, *, strict: bool = False) -> bool:
 
 def _is_result(value: JsonObject) -> bool:
     """Return True for a result: what is quoted in it, somebody has answered."""
-    names = {name for name, part in value.items() if not isinstance(part, dict)}
-    return "jsonrpc" not in names and not _GIVEN.isdisjoint(names)
+    return any(known in one for name, known in _ITEMS.items() for one in objects_at(value, name))
 
 
-_GIVEN: Final = frozenset[str]().union(*(one.gives_away for one in methods.REQUESTS.values()))
+_ITEMS: Final = {
+    "content": "type",
+    "contents": "uri",
+    "messages": "content",
+    "tools": "inputSchema",
+}
+"""The lists of results that may quote something, and a member of their items."""
 
 
 _COMPARED: Final = (str, float)
@@ -127,7 +133,7 @@ def without_member(text: str, name: str) -> str:
 
 
 _NUMBER: Final = re.compile(r"(?!(?<=\b[csCS])2[csCS]\b)\d(?:[\d:.,TZ+/-]*\d)?|\b[0-9a-fA-F]{8,}\b")
-_VARIES: Final = re.compile(rf"(?:{_NUMBER.pattern}|(?<= )[A-Z](?= ))+")
+_VARIES: Final = re.compile(rf" *+(?:{_NUMBER.pattern}|(?<= )[A-Z](?= ))+")
 """What differs in the words before two parts of one text; a letter says which part it is."""
 _TIMES: Final = re.compile(r"(?i)@?(?:time|time_?stamp|ts|at|date|date_?time|started_?date_?time)")
 _MOST_BESIDE: Final = 16
@@ -228,7 +234,7 @@ _TORN: Final = re.compile(
     r"""|(?:id|method|result|error|params)"[^\n]{0,1000}?"jsonrpc")"""
 )
 _WORD_ENDS: Final = re.compile(r"(?<=\s)(?=\S)")
-_VARIED: Final = re.compile(r"[\d:.,+/A-Za-f-]{1,40}")
+_VARIED: Final = re.compile(r" *+[\d:.,+/A-Za-f-]{1,40}")
 _MOST_WORDS: Final = 8
 _EVENT: Final = "data:"
 _MOST_EVENT: Final = 1 << 20
@@ -282,6 +288,8 @@ class MessageFinder:
     def __init__(self, text: str, depth: int = 0, effort: _Effort | None = None) -> None:
         self.is_one_value = False
         """Whether the text is a value that holds messages, and nothing else."""
+        self.is_result = False
+        """Whether that value is a result, so that what it quotes in strings was answered."""
         self.passed_over = -1
         """The first place that was not tried, because too much was tried in vain; -1 for none."""
         self._text = text
@@ -343,8 +351,11 @@ class MessageFinder:
         return MARK.search(self._text, start, end) is not None
 
     def _context(self, start: int) -> _Context:
-        words = self._text[max(self._line, self._after, start - _WORDS) : start]
-        return _Context((shape_of(words.strip(_SPACE)),))
+        least = max(self._after, start - _WORDS)
+        words = self._text[max(self._line, least) : start].strip(_SPACE)
+        if self._depth and not words:  # the lines above, which nobody else reads
+            words = self._text[least:start].strip(_SPACE)
+        return _Context((shape_of(words),))
 
     def _read(self, opened: re.Match[str]) -> _Read | None:
         """Read what begins here, in the first way in which there is a message in it."""
@@ -419,7 +430,8 @@ class MessageFinder:
         elif is_message(value, strict=bool(level or self._depth or context.clues[0])):
             self.is_one_value &= not is_whole
             yield self._found(value, span, context)
-        elif isinstance(value, dict) and not (is_whole and _is_result(value)):
+        elif isinstance(value, dict):
+            self.is_result |= is_whole and _is_result(value)
             yield from self._members(value, span, context, level)
         elif isinstance(value, list):
             yield from self._items(value, span, context, level)
@@ -452,10 +464,17 @@ class MessageFinder:
             context = context.beside(
                 (str(n), text[s:e]) for n, s, e in spans if s not in marked and e - s < _SHORT
             )
-        for name, s, e in spans if level < _DEEPEST else ():
-            if s in marked:
-                below = context.below(f"/{name}" if is_object else "/*")
-                yield from self._walk(value[name], (s, e), below, level + 1)
+        found = [
+            self._walk(
+                value[name], (s, e), context.below(f"/{name}" if is_object else "/*"), level + 1
+            )
+            for name, s, e in (spans if level < _DEEPEST else ())
+            if s in marked
+        ]
+        said = list(chain.from_iterable(found)) if is_object and len(found) > 1 else []
+        if 1 < len(said) == len(found) and len({compact(one.text) for one in said}) == 1:
+            said = [max(said, key=lambda one: len(one.clues))]  # alone, and in a line with its time
+        yield from said or chain.from_iterable(found)
 
     def _found(self, value: JsonObject, span: tuple[int, int], context: _Context) -> FoundMessage:
         """Return a message, without the `_meta` into which a recorder wrote what it knows."""

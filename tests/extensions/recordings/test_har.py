@@ -186,3 +186,44 @@ def test_the_archive_has_what_every_reader_of_archives_needs(recorded: Recording
     for kind, value in found:
         for name, wanted in HAR[kind].items():
             assert isinstance(value[name], wanted), (kind, name)
+
+
+CALL = b'{"jsonrpc":"2.0","id":"a","method":"tools/call"}'
+NOTICE = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+ASKED = OutgoingRequest("POST", (("Accept", "x"),), CALL, "http://h/mcp")
+ANSWERED = IncomingResponse(200, "OK", (("Content-Type", "x"),))
+
+
+def part_frame(part: str) -> Frame:
+    """Record a part."""
+    return Frame(1, "2026-11-20T00:00:00.000Z", Direction.IN, part.encode(), note=HTTP)
+
+
+def test_each_response_is_put_to_its_own_request() -> None:
+    """HTTP: several are on the way at once; a response to none is left out."""
+    got = IncomingResponse(202, "Accepted")
+    parts = [
+        part_as_json(1, ASKED),
+        part_as_json(2, ASKED._replace(body=NOTICE)),
+        part_as_json(2, got),
+        part_as_json(9, got),
+        part_as_json(2, ServerSentEvent(b"x")),
+        part_as_json(1, ANSWERED),
+    ]
+    first, second = har.exchanges_in([part_frame(part) for part in [*parts, "x"]])
+    assert (first.frame.text, first.carries, first.response["status"]) == (
+        parts[0],
+        '"a" tools/call',
+        200,
+    )
+    assert (second.carries, second.response["status"]) == ("notifications/initialized", 202)
+
+
+def test_who_hung_up_is_said_of_the_exchange() -> None:
+    """With the time at which the head of its response came."""
+    cut = cut_part(1, "client")
+    parts = (part_as_json(1, ASKED), part_as_json(1, ANSWERED), cut)
+    (found,) = har.exchanges_in([part_frame(one) for one in parts])
+    assert found.response["cut"] == "client"
+    assert found.response["at"] == found.frame.at
+    assert har.exchanges_in([part_frame('{"method":"GET"}')])[0].carries == ""

@@ -11,7 +11,6 @@ from humanmcp.protocol.http.client import (
     calls_in,
     cut_part,
     event_part,
-    exchanges_in,
     head_of,
     is_beside,
     part_as_json,
@@ -62,26 +61,6 @@ def test_a_response_and_an_event_are_written_without_their_content() -> None:
     )
 
 
-def test_each_response_is_put_to_its_own_request() -> None:
-    """HTTP: several are on the way at once; a response to none is left out."""
-    got = IncomingResponse(202, "Accepted")
-    parts = [
-        part_as_json(1, ASKED),
-        part_as_json(2, ASKED._replace(body=NOTICE)),
-        part_as_json(2, got),
-        part_as_json(9, got),
-        part_as_json(2, ServerSentEvent(b"x")),
-        part_as_json(1, ANSWERED),
-    ]
-    first, second = exchanges_in([frame(part) for part in [*parts, "x"]])
-    assert (first.frame.text, first.carries, first.response["status"]) == (
-        parts[0],
-        '"a" tools/call',
-        200,
-    )
-    assert (second.carries, second.response["status"]) == ("notifications/initialized", 202)
-
-
 @pytest.mark.parametrize(
     ("text", "note"), [(part_as_json(1, ASKED), ""), ("{", HTTP), ("[1]", HTTP), ("", HTTP)]
 )
@@ -116,7 +95,6 @@ def test_what_is_missing_in_a_part_is_left_out_of_its_words() -> None:
     assert part_in_words(frame('{"call":1,"cut":"server"}')) == "HTTP 1 -- hung up by the server"
     unread = "HTTP 1 <- bytes that make no event: x"
     assert part_in_words(frame('{"call":1,"unread":"x"}')) == unread
-    assert exchanges_in([frame('{"method":"GET"}')])[0].carries == ""
 
 
 def test_the_head_of_a_part_has_a_line_for_each_header() -> None:
@@ -128,16 +106,10 @@ def test_the_head_of_a_part_has_a_line_for_each_header() -> None:
     assert head_of({"call": 4, "status": 200, "headers": "AB"}) == "HTTP 4 <- 200"
 
 
-def test_who_hung_up_is_said_of_the_exchange_and_stands_alone() -> None:
+def test_who_hung_up_stands_alone() -> None:
     """So does a request that brought no message; any other part is beside a line."""
-    cut = cut_part(1, "client")
-    (found,) = exchanges_in(
-        [frame(one) for one in (part_as_json(1, ASKED), part_as_json(1, ANSWERED), cut)]
-    )
-    assert found.response["cut"] == "client"
-    assert found.response["at"] == found.frame.at
     parts = [
-        cut,
+        cut_part(1, "client"),
         part_as_json(1, ASKED),
         part_as_json(1, ASKED._replace(body=b"")),
         part_as_json(1, ANSWERED),

@@ -315,6 +315,22 @@ WRAPPINGS: Final[dict[str, Wrapping]] = {
             r"[\[\]]", lambda sign: "{}"[sign[0] == "]"], hashed(json.loads(text), "{}")
         ).replace("=>", " = ")
     ),
+    "a text with words, and read": lambda way, text, at: json.dumps(
+        {"text": f"{at} | {text}\n", "record": {"function": TX(way), "message": text}}
+    ),
+    "times that change from line to line": lambda way, text, at: "\n".join(
+        f"2026-11-20T10:00:0{at}.{n:03} [{n * 7}] {TX(way) if n == 0 else ''} {line}"
+        for n, line in enumerate(["", *pretty(text).split("\n")])
+    ),
+    "numbers of lines": lambda way, text, at: "\n".join(
+        f"{n:>3}\t{line}"
+        for n, line in enumerate([f"{TX(way)}:", *pretty(text).split("\n")], 7 + 9 * at)
+    ),
+    "PHP, short": lambda way, text, _: (
+        f"{TX(way)}: {exported(json.loads(text)).replace('array (', '[').replace(')', ']')}"
+        if "wet" not in text and "{}" not in text
+        else f"{TX(way)}: {text}"
+    ),
     "an HTTP message": lambda way, text, _: (
         f"{side('POST /mcp HTTP/1.1', 'HTTP/1.1 200 OK')(way)}\nHost: x\n\n{text}\n"
     ),
@@ -350,6 +366,23 @@ def read(text: str) -> Said:
 def test_a_conversation_is_read_whatever_quotes_it(name: str) -> None:
     """Every message, with its side."""
     assert read(wrapped(SAID, WRAPPINGS[name])) == SAID
+
+
+@pytest.mark.parametrize("name", ["messages", "contents", "tools", "resources", "traffic"])
+@pytest.mark.parametrize("write", [lambda body: body, json.dumps])
+def test_a_file_with_one_list_of_messages_is_read_whatever_the_list_is_called(
+    name: str, write: Callable[[Any], Any]
+) -> None:
+    """A result has such lists, too, but of other items."""
+    sides = side("client", "server")
+    items = [{"from": sides(is_client), "data": write(body)} for is_client, body in SAID]
+    assert read(json.dumps({"session": "x", name: items}, indent=1)) == SAID
+
+
+def test_what_a_result_quotes_was_answered() -> None:
+    """So it is no conversation."""
+    quoted = "\n".join(json.dumps(body) for _, body in SAID)
+    assert read_capture(json.dumps({"content": [{"type": "text", "text": quoted}]})) == ()
 
 
 TEXTS: Final = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]))
