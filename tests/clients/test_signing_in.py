@@ -159,7 +159,7 @@ def through_a_tap(sdk: SigningSdk, home: Path, happens: str) -> tuple[dict[str, 
             found = said(client)
     inbox = FolderInbox(home)
     taps = [one.name for one in inbox.sessions() if one.role is Role.TAP]
-    frames = [frame for name in sorted(taps) for frame in inbox.frames(name)]
+    frames = sorted((frame for name in taps for frame in inbox.frames(name)), key=lambda it: it.at)
     parts = [json.loads(one.raw) for one in frames if one.note == HTTP]
     return found, [str(one["status"]) for one in parts if "status" in one]
 

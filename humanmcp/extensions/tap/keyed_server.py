@@ -59,6 +59,7 @@ LARGEST_BODY: Final = 64 * 1024
 _SHOWN: Final = 300
 _ERRORS: Final = 400
 _LAST: Final = 599
+_NOT_FOUND: Final = 404
 _NO_GET: Final = 405
 
 _NO_TEXT: Final = re.compile(r"[^\x20-\x7e\xa0-\xff]+")
@@ -240,10 +241,11 @@ class KeyedConversation(HttpConversation):
         super().__init__(AGENT, address.changes)
         self.keys = Keys()
         self.current = threading.local()
-        """The `number` and the `key` of what this thread sends."""
+        """The `number` and the `key` of what this thread sends, and whether it says it `again`."""
 
     def posted(self, line: bytes) -> OutgoingRequest:
-        self.current.number, self.current.key = self.keys.take(line)
+        if not hasattr(self.current, "again"):
+            self.current.number, self.current.key = self.keys.take(line)
         return self._with_key(super().posted(line))
 
     def stream_wanted(self, after: str = "") -> OutgoingRequest:
@@ -268,6 +270,9 @@ class KeyedExchange(HttpExchange):
 
     def _take(self, call: HttpCall, response: IncomingResponse, reader: EventReader) -> None:
         conversation = self._transport.conversation
+        if response.status == _NOT_FOUND and self._is_said_again():
+            self._is_answered = True
+            return
         if response.status >= _ERRORS:
             self._is_answered = True
             self._transport.refused(self, response, Refusal.of(response, _body_of(call)))
@@ -276,6 +281,22 @@ class KeyedExchange(HttpExchange):
         if not self.line and kind_of_response(response) is ResponseKind.EVENTS:
             self._transport.tell(Told(conversation.current.number))
         super()._take(call, response, reader)
+
+    def _is_said_again(self) -> bool:
+        """Say it in a new session, where the server has ended this one.
+
+        Everything that is said for that has the key of this line. It must be the one that the
+        server took last: with another one, a session would change its owner.
+        """
+        conversation = self._transport.conversation
+        if not self._may_be_over or conversation.current.key != conversation.keys.accepted:
+            return False
+        conversation.is_over(self._session)
+        conversation.current.again = True
+        if self._transport.say_again(self.line):
+            return True
+        conversation.session = conversation.session or self._session
+        return False
 
     def end(self, request: OutgoingRequest) -> None:
         """Send the DELETE of a client."""
@@ -313,13 +334,13 @@ class KeyedTransport(HttpTransport):
         super().__init__(address)
         self.conversation = KeyedConversation(address)
         self._server = server
-        self.tell = server.tell
+        self.tell, self.say_again = server.tell, server.say_again
         self._listening: dict[int, KeyedExchange] = {}
 
     def _run(self, exchange: HttpExchange) -> bool:
         """Send a message. A stream is the client's to open."""
         is_sent = exchange.run(self.conversation.posted(_as_sent(exchange.line)))
-        if exchange.request is None:
+        if exchange.request is None and isinstance(exchange, KeyedExchange):
             self.tell(Told(self.conversation.current.number, is_over=not is_sent))
         return is_sent
 

@@ -246,7 +246,7 @@ class RemoteServer:
         """Answer a request that gets no answer, and say why; begin anew where that helps."""
         if _is_own(line.encode("utf-8", "replace")):
             return
-        if isinstance(why, SessionOverError) and self._say_again(line):
+        if isinstance(why, SessionOverError) and self.say_again(line):
             return
         said = f"humanmcp: {why.sentence()}"
         for message in jsonrpc.items_in(jsonrpc.encoded(line)):
@@ -256,7 +256,7 @@ class RemoteServer:
                 self._write(self._answers, answer.encode("utf-8", "replace"))
         self.stderr_line(said.encode("utf-8", "replace"))
 
-    def _say_again(self, line: str) -> bool:
+    def say_again(self, line: str) -> bool:
         """Say a line, "" for none, in a session that takes the place of the one that is over.
 
         "When a client receives HTTP 404 […], it MUST start a new session by sending a new

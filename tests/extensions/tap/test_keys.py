@@ -39,6 +39,7 @@ from tests.http.peer import (
     response,
     stream,
 )
+from tests.support.ports import own_port
 from tests.support.serve_http import initialize as initialize_line
 from tests.support.serve_process import bare_environment
 from tests.support.waiting import PATIENCE
@@ -231,14 +232,13 @@ def test_a_session_of_a_tap_that_was_killed_is_begun_again_with_the_key_that_beg
     tmp_path: Path,
 ) -> None:
     """Else a request of its client would go into a session that another one began."""
-    home, server = tmp_path / "home", Guarded()
+    home, server, port = tmp_path / "home", Guarded(), own_port()
     server.valid = {"own", "other"}
     with Peer(server) as peer:
-        with tap(home, peer.url) as (where, running):
+        with tap(home, peer.url, port=port) as (where, running):
             session = ask(where, "POST", HELLO, "own").headers["mcp-session-id"]
             running.kill()
             running.wait()
-        port = int(where.rpartition(":")[2])
         with tap(home, peer.url, port=port) as (where, _):
             assert ask(where, "POST", said("tools/list", 2), "other", session).status == 404
             server.valid.discard("own")
@@ -249,6 +249,40 @@ def test_a_session_of_a_tap_that_was_killed_is_begun_again_with_the_key_that_beg
             assert ask(where, "POST", HELLO, "other", session).status == 404
     keys = {one.headers.get("authorization") for one in peer.asked}
     assert keys == {"Bearer own"}
+
+
+def test_a_session_that_the_server_ended_is_begun_anew_with_the_key_of_who_asks(
+    tmp_path: Path,
+) -> None:
+    """If the server took it last, and takes it for that: else the client is told 404, as before."""
+    server, is_closed = Guarded(), False
+    server.valid = {"own", "other"}
+
+    def closing(asked: Asked) -> bytes:
+        refuses = is_closed and asked.rpc == "initialize"
+        return response(b"", status="403 No") if refuses else server(asked)
+
+    with Peer(closing) as peer, tap(tmp_path / "home", peer.url) as (where, _):
+        session = ask(where, "POST", HELLO, "own").headers["mcp-session-id"]
+        begun = len(peer.asked)
+        server.sessions.clear()
+        assert ask(where, "POST", said("tools/list", 2), "other", session).status == 404
+        assert ask(where, "POST", said("tools/list", 3), "own", session).status == 200
+        server.sessions.clear()
+        assert ask(where, "POST", said("notifications/progress"), "own", session).status == 202
+        again = [one.headers["authorization"] for one in peer.asked[begun:]]
+        names = [one.rpc for one in peer.asked[begun:]]
+        server.sessions.clear()
+        is_closed = True
+        assert ask(where, "POST", said("tools/list", 4), "own", session).status == 404
+        is_closed = False
+        assert ask(where, "POST", said("tools/list", 5), "own", session).status == 200
+    initialized_again = ["initialize", "notifications/initialized"]
+    assert names == [
+        *("tools/list", "tools/list", *initialized_again, "tools/list"),
+        *("notifications/progress", *initialized_again, "notifications/progress"),
+    ]
+    assert again == ["Bearer other", *["Bearer own"] * 8]
 
 
 def test_the_key_of_a_flag_counts_more_than_that_of_a_client(tmp_path: Path) -> None:
