@@ -6,7 +6,6 @@ import { MessageDocument, UnreadFields } from "./document.js";
 import { byId } from "./dom.js";
 import { call, oneAtATime, Pause, Refused } from "./talk.js";
 import { say } from "./words.js";
-import { whoAmI } from "./writing.js";
 
 const SAVE_AFTER = 500;
 const AGAIN_AFTER = 3000; // while the desk is away
@@ -123,7 +122,7 @@ export class AnswerStore extends DraftStore {
   send() {
     const { text, touched, replaced, facts } = this.draft;
     const aside = replaced?.text ?? "";
-    return call(`${this.path}/draft`, { text, form: "message", touched, who: whoAmI(), aside, action: facts.action });
+    return call(`${this.path}/draft`, { text, form: "message", touched, aside, action: facts.action });
   }
 
   /** @param {string} code */

@@ -46,7 +46,7 @@ export function hideOwn(place) {
 }
 
 // This window, for as long as it is open: who writes is told apart from who looks on.
-export function whoAmI() {
+function whoAmI() {
   const name = "humanmcp:who";
   const known = sessionStorage.getItem(name) ?? `${Date.now()}-${Math.random()}`; // randomUUID is for encrypted pages only
   sessionStorage.setItem(name, known);

@@ -54,13 +54,12 @@ class TextBody:
 class DraftBody(TextBody):
     """A person's draft. `paused` pauses the answer book, null leaves it unchanged.
 
-    `who` names the page that writes. `aside` is a text that this draft replaces; it is kept, too.
+    `aside` is a text that this draft replaces; it is kept, too.
     `action` says whether a text for a held request replaces it (pass), or answers it.
     """
 
     touched: bool = True
     paused: bool | None = None
-    who: str = ""
     aside: str = ""
 
 
@@ -169,7 +168,8 @@ class KeptShape(TypedDict):
 def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptShape:
     """Save the draft of a person, also after the exchange was closed.
 
-    `paused` pauses the answer book, null changes nothing; `who` names the page that writes.
+    `paused` pauses the answer book, null changes nothing. It is no sign that somebody writes: the
+    last one may arrive after its page is gone.
     """
     desk, key = desk_of(request), Key(session, number)
     opened = desk.open_exchange(key)
@@ -178,9 +178,6 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
     at = service.keep(opened, draft)
     if body.aside:
         desk.inbox.put_aside(key, draft._replace(text=body.aside, form=TextForm.MESSAGE, at=at))
-    if body.touched:
-        desk.inbox.note_writer(key, Writer(body.who[:LONGEST_NAME], author(request)))
-        desk.board.look_at_writers()
     desk.board.refresh(*key)
     for one in desk.listeners:
         one.draft_saved()

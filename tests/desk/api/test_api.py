@@ -330,4 +330,5 @@ def test_who_writes_is_told_on_every_page_from_every_process_until_they_leave(
     assert elsewhere.writers() == {key: (Writer("phone"),)}
     assert "someone is writing" in desk.page("/list")
     desk.post(f"{path(desk)}/writer", {"who": "phone", "on": False})
+    desk.post(f"{path(desk)}/draft", {"text": "saved on the way out", "who": "phone"})
     assert elsewhere.writers() == {}
