@@ -14,7 +14,7 @@ from humanmcp.common import published
 from humanmcp.protocol.diagnostics.kinds import KINDS
 from tests.browser.chromium import launch_options
 
-pytestmark = pytest.mark.xdist_group("site")
+pytestmark = [pytest.mark.xdist_group("site"), pytest.mark.timeout(300)]  # 700 pages are built
 
 
 @pytest.fixture(scope="module")

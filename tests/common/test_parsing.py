@@ -189,7 +189,7 @@ def test_help_is_as_wide_as_the_terminal(
 ) -> None:
     """`COLUMNS` counts, then the terminal; 80 columns where neither says anything."""
     monkeypatch.setenv("COLUMNS", told)
-    monkeypatch.setattr(os, "get_terminal_size", lambda: os.terminal_size((terminal, 24)))
+    monkeypatch.setattr(os, "get_terminal_size", lambda *_: os.terminal_size((terminal, 24)))
     with pytest.raises(SystemExit):
         main(["serve", "--help"])
     usage, _blank, _rest = capsys.readouterr().out.partition("\n\n")
