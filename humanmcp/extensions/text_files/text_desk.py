@@ -140,15 +140,13 @@ class TextFileAnswers(FrontEnd):
         self._has_to_follow = False
         if not files.shared:
             return
-        from humanmcp.extensions.text_files.folder_events import (  # noqa: PLC0415 - no start waits for it
-            FolderEvents,
-        )
+        from humanmcp.extensions.text_files import folder_events  # noqa: PLC0415 - no start waits for it
 
         def saved() -> None:
             schedule.saved = True
             wake()
 
-        self._events = FolderEvents.start(files.folder, OWN, saved)
+        self._events = folder_events.FolderEvents.start(files.folder, OWN, saved)
 
     def _forget_events(self) -> None:
         if self._events is not None:

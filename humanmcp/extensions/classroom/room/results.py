@@ -25,8 +25,6 @@ from humanmcp.protocol.validation.redaction import redact_recording, without_sec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from _typeshed import ReadableBuffer
-
     from humanmcp.extensions.classroom.room.classroom import Classroom
     from humanmcp.extensions.classroom.room.seat import RoomSeat
     from humanmcp.inbox.contract import SessionFacts
@@ -36,18 +34,21 @@ _KEY: Final = mark_of("ROOM_KEY")
 _UNSAFE: Final = re.compile(r"[^\w-]+")
 
 
-class _Growing(io.RawIOBase):
+class _Growing:
     """What an archive writes that is sent while it grows."""
 
     def __init__(self) -> None:
         self._parts = bytearray()
 
-    def writable(self) -> bool:
-        return True
-
-    def write(self, part: ReadableBuffer) -> int:
+    def write(self, part: bytes, /) -> int:
         self._parts += part
-        return memoryview(part).nbytes
+        return len(part)
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
 
     def take(self) -> bytes:
         """Return what was written since the last call."""
