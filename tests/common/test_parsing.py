@@ -202,7 +202,7 @@ def test_help_without_a_terminal_has_80_columns(
 ) -> None:
     """In a pipe, as CI has it."""
 
-    def no_terminal() -> os.terminal_size:
+    def no_terminal(*_: object) -> os.terminal_size:
         raise OSError
 
     monkeypatch.delenv("COLUMNS", raising=False)
