@@ -290,11 +290,12 @@ def test_one_script_cannot_fill_a_room(tmp_path: Path) -> None:
     with Rooming(tmp_path / "home") as room:
         script = room.visitor()
         pages = [script.submit("/login", code=room.code, name="bot") for _ in range(MOST_SEATS)]
+        refused = [page for page in pages if page.status == 429]
         allowed = [page.status for page in pages].count(200)
         assert JOINS <= allowed < MOST_SEATS / 2
-        assert pages[-1].status == 429
-        assert "Too many people tried to join" in pages[-1].text
-        assert 'value="bot"' in pages[-1].text
+        assert len(refused) == MOST_SEATS - allowed  # any of them: one more may join with time
+        assert "Too many people tried to join" in refused[-1].text
+        assert 'value="bot"' in refused[-1].text
 
 
 NAMES: Final = {
