@@ -267,8 +267,9 @@ class TappedClient(FrontClient):
             self._answering.pop(number, None)
             self.streams.end_unanswered(number)
             if cancels and request is not None and request.id is not None:
+                key = stream.notes.head if isinstance(stream, TapStream) else ""
                 with contextlib.suppress(EndedError):
-                    self._tap.send(cancellation(request.id, "the client hung up"))
+                    self._send(cancellation(request.id, "the client hung up"), key)
         self.streams.drop_stream(stream)
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """`tap --http` before a remote server: whose key goes where, and what a refusal becomes."""
 
+import asyncio
 import http.client
 import json
 import re
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -15,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from humanmcp.extensions.tap.http_front import TappedClient
 from humanmcp.extensions.tap.keyed_server import (
     Keys,
     Order,
@@ -27,6 +30,8 @@ from humanmcp.extensions.tap.keyed_server import (
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP, Direction
 from humanmcp.protocol.http.client import IncomingResponse
+from humanmcp.protocol.http.http_headers import Headers
+from humanmcp.protocol.http.inbound import HttpRequest, Posted
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from tests.extensions.tap.tap_process import COMMAND
@@ -296,6 +301,26 @@ def test_the_key_of_a_flag_counts_more_than_that_of_a_client(tmp_path: Path) -> 
         session = ask(where, "POST", HELLO, "client").headers["mcp-session-id"]
         assert ask(where, "POST", said("tools/list", 2), "client", session).status == 200
     assert {one.headers["authorization"] for one in peer.asked} == {"Bearer flag"}
+
+
+def test_a_client_that_hangs_up_cancels_with_its_own_key() -> None:
+    """By an order, as everything else: a bare line ended the session for all who use it."""
+    sent: list[str] = []
+    pipe: Any = SimpleNamespace(start=lambda _: None, send=sent.append)
+    message = said("tools/list", 8)
+    request = HttpRequest("POST", Headers.of((("Authorization", "Bearer own"),)))
+
+    async def run() -> None:
+        client = TappedClient(pipe, "", "who", "2026-07-28", "s3cret")
+        notes = client.begin_notes(request)
+        stream = client.post(Posted(message, jsonrpc.read(message)), notes.head)
+        client.gone(stream, cancels=True)
+
+    asyncio.run(run())
+    orders = [OrderLine.read(one.encode()) for one in sent]
+    assert [(one.order, one.key) for one in orders] == [(Order.SEND, "Bearer own")] * 2
+    assert json.loads(orders[1].line)["method"] == "notifications/cancelled"
+    assert json.loads(orders[1].line)["params"]["requestId"] == 8
 
 
 # -- the parts -------------------------------------------------------------------------------------
