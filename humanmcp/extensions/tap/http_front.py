@@ -182,9 +182,8 @@ class TappedClient(FrontClient):
         if numbers or not self.is_keyed:
             self.streams.posted(stream, numbers)
         else:
-            self._ordered[order] = stream
             self._loop.call_later(TAKES_WITHIN, self._settle, order, None)
-        if isinstance(message, Batch) and self.is_keyed:
+        if self.is_keyed and (isinstance(message, Batch) or not numbers):
             self._ordered[order] = stream
         stream.processed.set()
         try:

@@ -45,7 +45,7 @@ from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.json.visible import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from humanmcp.http.server_address import HttpCall, ServerAddress
     from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
@@ -111,11 +111,7 @@ class Refusal(NamedTuple):
 
     @classmethod
     def of(cls, response: IncomingResponse, body: bytes) -> Refusal:
-        kept = tuple(
-            (name.lower(), _NO_TEXT.sub(" ", value).strip())
-            for name, value in response.headers
-            if name.lower() in PASSED
-        )
+        kept = _passed((name.lower(), value) for name, value in response.headers)
         try:
             return cls(response.status, kept, body.decode())
         except UnicodeDecodeError:
@@ -151,8 +147,13 @@ class Told(NamedTuple):
 
 
 def _refusal(status: int, headers: list[list[str]], body: str, is_base64: object) -> Refusal:
-    kept = ((name, _NO_TEXT.sub(" ", text)) for name, text in headers if name in PASSED)
-    return Refusal(int(status), tuple(kept), body, bool(is_base64))
+    return Refusal(int(status), _passed(headers), body, bool(is_base64))
+
+
+def _passed(headers: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    """Return the headers that a client gets, each as the one that it is."""
+    kept = ((name, text) for name, text in headers if name in PASSED)
+    return tuple((name, _NO_TEXT.sub(" ", text).strip()) for name, text in kept)
 
 
 def marked(line: bytes, refusal: Refusal) -> bytes:

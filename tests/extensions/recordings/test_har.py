@@ -25,6 +25,7 @@ from humanmcp.protocol.http.client import (
 from humanmcp.protocol.http.events import ServerSentEvent
 from humanmcp.protocol.http.http_headers import HIDDEN
 from humanmcp.protocol.json import jsonrpc
+from tests.support.http_parts import ANSWERED, ASKED, NOTICE, part_frame
 from tests.support.recordings import HOSTILE, WEATHER, frame, text
 
 MANNER = ExportOptions(zone=UTC)
@@ -186,17 +187,6 @@ def test_the_archive_has_what_every_reader_of_archives_needs(recorded: Recording
     for kind, value in found:
         for name, wanted in HAR[kind].items():
             assert isinstance(value[name], wanted), (kind, name)
-
-
-CALL = b'{"jsonrpc":"2.0","id":"a","method":"tools/call"}'
-NOTICE = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
-ASKED = OutgoingRequest("POST", (("Accept", "x"),), CALL, "http://h/mcp")
-ANSWERED = IncomingResponse(200, "OK", (("Content-Type", "x"),))
-
-
-def part_frame(part: str) -> Frame:
-    """Record a part."""
-    return Frame(1, "2026-11-20T00:00:00.000Z", Direction.IN, part.encode(), note=HTTP)
 
 
 def test_each_response_is_put_to_its_own_request() -> None:

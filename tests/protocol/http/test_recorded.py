@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
+from humanmcp.protocol.conversation.transcript import HTTP
 from humanmcp.protocol.http.client import (
     IncomingResponse,
     OutgoingRequest,
@@ -18,16 +18,8 @@ from humanmcp.protocol.http.client import (
     part_in_words,
 )
 from humanmcp.protocol.http.events import ServerSentEvent, UnreadBytes
-
-CALL = b'{"jsonrpc":"2.0","id":"a","method":"tools/call"}'
-NOTICE = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
-ASKED = OutgoingRequest("POST", (("Accept", "x"),), CALL, "http://h/mcp")
-ANSWERED = IncomingResponse(200, "OK", (("Content-Type", "x"),))
-
-
-def frame(text: str, note: str = HTTP) -> Frame:
-    """Record a part."""
-    return Frame(1, "2026-11-20T00:00:00.000Z", Direction.IN, text.encode(), note=note)
+from tests.support.http_parts import ANSWERED, ASKED, CALL, NOTICE
+from tests.support.http_parts import part_frame as frame
 
 
 @pytest.mark.parametrize(

@@ -145,8 +145,9 @@ class RoomSeat:
         self._parts = parts
         self.clock = parts.clock
         self._problems: tuple[Key, dict[str, float]] | None = None
-        self._known_examples = Key("", 0), frozenset[str]()
         """The problems of the current draft, each with the time since when it is there."""
+        self._known_example = Key("", 0), frozenset[str]()
+        """What the example of the step that was judged last does wrong."""
         self._lock = threading.RLock()
         self._is_closed = False
         self.inbox = parts.inbox(folder)
@@ -551,12 +552,15 @@ class RoomSeat:
     def _asked_for(self, key: Key) -> frozenset[str]:
         """Return what the example of a step does wrong, too: a lesson asks for a lie."""
         at = self._step_of(key)[1]
-        if at and self._known_examples[0] != key:
+        if not at:
+            return frozenset()
+        known, codes = self._known_example
+        if known != key:
             reply = self._lesson_steps.requests[at - 1].reply
             opened = OpenExchange(self.inbox, self.inbox.item(key), self.inbox.facts(key.session))
-            found = _codes(service.judge(opened, reply.text, reply.form).diagnostics)
-            self._known_examples = key, found
-        return self._known_examples[1] if at else frozenset()
+            codes = _codes(service.judge(opened, reply.text, reply.form).diagnostics)
+            self._known_example = key, codes
+        return codes
 
     def judged_for_teacher(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
         """Note which problems are the teacher's."""
