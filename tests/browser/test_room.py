@@ -278,7 +278,7 @@ def test_teacher_learner_and_wall_see_what_happens_without_a_reload(
     learner.get_by_role("button", name="Send answer").click()
     expect(seat).to_contain_text("step 2 of 5")
     teacher.get_by_role("button", name="Steps").click()
-    expect(wall.locator(".bars li").first).to_contain_text("1/1")
+    expect(wall.locator(".bars li").first).to_contain_text("1 of 1 person")
     seat.get_by_label("Actions for Annabel").click()
     teacher.get_by_label("Hint for Annabel").fill("Name your tool")
     teacher.get_by_role("button", name="Hint").click()

@@ -317,7 +317,7 @@ class Classroom:
                 return None
             number = self._free_number()
             joined = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            record = SeatRecord(number, name=name[:LONGEST_NAME], joined=joined)
+            record = SeatRecord(number, name=name, joined=joined)
             seat = self._take_in(record)
         self.door.seen[Visitor(RoomRole.LEARNER, number)] = seat.active_at = self.door.clock()
         seat.taken_at = self.clock()
@@ -478,7 +478,7 @@ class Classroom:
             if len(self.knocks) >= MOST_KNOCKS:
                 return None
             number = max((*self.knocks, *self.granted), default=0) + 1
-            knock = Knock(number, records.new_key(), name[:LONGEST_NAME], lost)
+            knock = Knock(number, records.new_key(), name, lost)
             self.knocks[number] = knock
             self.door.admit(Visitor(RoomRole.KNOCKER, number), knock.key)
         self._broadcaster.tell()
@@ -727,6 +727,14 @@ class Classroom:
             for seat in self.seats
             if self.lesson_of(seat.record) == self.record.lesson and seat.is_behind(step)
         ]
+
+    def past(self, seat: RoomSeat) -> list[int]:
+        """Return the steps of the class lesson that a seat is past, also from another lesson."""
+        if self.lesson_of(seat.record) == self.record.lesson:
+            standing = seat.standing
+            return [*range(1, standing.step)] if standing is not None else []
+        steps = seat.steps_in(self.record.lesson)
+        return [int(at) for at, one in steps.items() if one.passed or one.given]
 
     def misconceptions(self) -> list[tuple[str, int, int, int]]:
         """Return each kind of mistake, and in how many seats it is now, was stopped, was sent."""

@@ -574,7 +574,7 @@ def _door(
 ) -> HTMLResponse:
     classroom = room_of(request)
     locked = classroom.state is DoorState.LOCKED
-    facts = {"code": code[:16], "sits": name[:LONGEST_NAME], "why": why, "locked": locked}
+    facts = {"code": code[:16], "sits": name, "why": why, "locked": locked, "most": LONGEST_NAME}
     return page(request, "classroom/room/join.html", status, around=None, sessions=(), **facts)
 
 
@@ -586,13 +586,9 @@ def come_in(request: Request, values: FormValues) -> Response:
     known = classroom.door.holder(typed)
     if known is not None and known.kind in {RoomRole.TEACHER, RoomRole.GUEST}:
         return entered(classroom, known)
-    if classroom.state is DoorState.LOCKED:
-        return _door(request, 403)
-    if not fits(typed, classroom.record.code):
-        return _door(request, 401, name=name, why="code")
-    address = request.client.host if request.client else "?"
-    if not classroom.door.joins.take(address):
-        return _door(request, 429, code=typed, name=name, why="busy")
+    status, why = _refusal(request, typed, name)
+    if status:
+        return _door(request, status, code="" if why == "code" else typed, name=name, why=why)
     lost = bool(values.get("lost"))
     if lost or classroom.state is DoorState.KNOCKING:
         knock = classroom.knock(name, lost=lost)
@@ -603,6 +599,19 @@ def come_in(request: Request, values: FormValues) -> Response:
     if visitor is None:
         return _door(request, 503, code=typed, name=name, why="full")
     return entered(classroom, visitor)
+
+
+def _refusal(request: Request, typed: str, name: str) -> tuple[int, str]:
+    """Return status and reason with which a person is not let in now; 0 for none."""
+    classroom = room_of(request)
+    address = request.client.host if request.client else "?"
+    if classroom.state is DoorState.LOCKED:
+        return 403, ""
+    if not fits(typed, classroom.record.code):
+        return 401, "code"
+    if len(name) > LONGEST_NAME:
+        return 422, "long"
+    return (0, "") if classroom.door.joins.take(address) else (429, "busy")
 
 
 @router.get("/waiting")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any, Final
 
 from fastapi import Request
@@ -102,13 +103,9 @@ def _answer(seat: RoomSeat, key: Key) -> dict[str, Any]:
 
 def _bars(classroom: Classroom) -> list[tuple[str, int]]:
     """Return each step of the class lesson, with the number of seats that are past it."""
-    record, steps = classroom.record, classroom.lesson_steps(spoken_language()).requests
-    seats = [one for one in classroom.seats if classroom.lesson_of(one.record) == record.lesson]
-    at = [one.standing.step for one in seats if one.standing is not None]
-    return [
-        (one.title or one.method, sum(step > each for step in at))
-        for each, one in enumerate(steps, 1)
-    ]
+    steps = classroom.lesson_steps(spoken_language()).requests
+    past = Counter(step for one in classroom.seats for step in classroom.past(one))
+    return [(one.title or one.method, past[each]) for each, one in enumerate(steps, 1)]
 
 
 def _arrival(seat: RoomSeat) -> tuple[SeatMark, str, bool]:

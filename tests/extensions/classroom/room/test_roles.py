@@ -27,7 +27,7 @@ class Scene(NamedTuple):
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """Let A type a secret; B, a guest, one who knocks and a stranger come later."""
     with Rooming(tmp_path_factory.mktemp("roles") / "home") as room:
-        owner = room.learner(f"Owner {SECRET}")
+        owner = room.learner(f"Own {SECRET}")
         asked = owner.question()
         path = f"/api/exchanges/{asked['session']}/{asked['number']}/draft"
         assert owner.call(path, {"text": SECRET}).status == 200

@@ -410,6 +410,9 @@ def test_who_has_finished_takes_the_next_lesson_and_the_table_has_both(tmp_path:
         learner.introduce()
         learner.question("tools/list")
         assert "In another lesson: 1" in teacher.get("/room").text
+        teacher.submit("/room", act="wall", show="steps")
+        wall = words_of(room.visitor().follow(room.wall_link).get("/wall").text)
+        assert wall.count("1 of 1 person") == 2, "who is ahead has not gone back"
         columns = ("lesson", "steps", "passed", "tries")
         found = [[row[one] for one in columns] for row in rows_of(teacher)]
         assert found == [["first-answer", "2", "2", "2"], ["picked-tool", "3", "1", "1"]]
@@ -461,7 +464,8 @@ def test_the_wall_shows_steps_an_answer_and_a_mistake_without_their_owner(room: 
     asked = learner.question("tools/list")
     teacher.submit("/room", act="wall", show="steps")
     assert re.search(
-        "The weather initialize.* 1/2 tools/list.* 0/2", words_of(guest.get("/wall").text)
+        "The weather initialize.* 1 of 2 people tools/list.* 0 of 2 people",
+        words_of(guest.get("/wall").text),
     )
     path = f"/api/exchanges/{asked['session']}/{asked['number']}"
     learner.call(f"{path}/draft", {"text": '{"result":{"tools":[{"nam":"of ANNABEL"}]}}'})
@@ -488,9 +492,9 @@ def test_the_wall_shows_steps_an_answer_and_a_mistake_without_their_owner(room: 
 
 OURS = {
     "code": ("127.0.0.1", "Only this computer can join", "blue fox"),
-    "steps": ("127.0.0.1", "tools/call: you can refuse", "0/"),
+    "steps": ("127.0.0.1", "tools/call: you can refuse", "0 of"),
     "mistake": ('"type": "text"', "Wrong", "Right"),
-    "seat": ("blue fox", "The host asks for your tools", "host you model"),
+    "seat": ("blue fox", "The host asks for your tools", "host you model", "Message 4 of 4"),
     "answer": ("initialize",),
 }
 NAMES = ("127.0.0.1", "type", "text", "you", "Wrong", "fox", "Server", "host", "A & B", "tools")
