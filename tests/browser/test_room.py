@@ -369,6 +369,36 @@ def test_a_phone_joins_and_is_back_with_its_text(
     come_back(borrowed)
 
 
+@pytest.mark.parametrize("device", [{}, PHONE], ids=["computer", "phone"])
+def test_what_is_typed_while_a_seat_is_removed_is_there_when_it_is_given_back(
+    room: Rooming, open_page: Callable[..., Page], device: dict[str, Any]
+) -> None:
+    """The open page says who removed it, leads to the door, and to the same request again."""
+    teacher = room.teacher()
+    learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}", **device)
+    join(learner, "Yuki")
+    learner.locator("#tab-form").click()
+    learner.locator(SERVER_NAME).fill("half a name")
+    expect(learner.locator("#saved-at")).to_have_text("Draft saved")
+    address = learner.url
+    learner.route(re.compile("/api/(state|events)"), lambda route: route.abort())
+    teacher.order(act="remove", seat=1)
+    learner.locator(SERVER_NAME).fill("a name of when it was removed")
+    expect(learner.get_by_role("alert")).to_contain_text("The teacher removed this seat.")
+    learner.unroute_all()
+    learner.get_by_label("The code on the screen").fill(room.code)
+    learner.get_by_label("Your name").fill("Yuki")
+    learner.get_by_role("button", name="I already have a seat").click()
+    expect(learner.get_by_role("heading")).to_have_text("You are waiting to join")
+    (knock,) = re.findall(r'name="knock" value="(\d+)"', teacher.get("/room").text)
+    teacher.order(act="let in", knock=knock, seat=1)
+    learner.wait_for_url(address)
+    learner.locator("#tab-form").click()
+    expect(learner.locator(SERVER_NAME)).to_have_value("a name of when it was removed")
+    learner.locator("#send").click()
+    expect(learner.locator(".ids", has_text="tools/list")).to_be_visible()
+
+
 def test_a_step_that_the_teacher_opens_is_open_in_the_page_and_says_who_did_it(
     room: Rooming, open_page: Callable[..., Page]
 ) -> None:

@@ -210,12 +210,12 @@ class HostSeats:
 
     def remove(self, number: int) -> None:
         """End the endpoint of a seat that was taken away. Callable from any thread."""
-        if number in self._open and self._loop is not None:
+        if self._loop is not None:
             self._loop.call_soon_threadsafe(self._end, number)
 
     def _end(self, number: int) -> None:
-        _, sessions = self._open.pop(number)
-        sessions.close()
+        if found := self._open.pop(number, None):
+            found[1].close()
 
     def close(self) -> None:
         for _, sessions in self._open.values():

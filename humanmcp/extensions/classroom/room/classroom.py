@@ -346,6 +346,9 @@ class Classroom:
     def remove(self, seats: Iterable[RoomSeat]) -> None:
         """Remove seats. Their people are told, and can be given them back with all their work.
 
+        Nobody is let into a seat that is still being left: whoever is then at its page, looks on
+        there or calls its address would be ended with what was before.
+
         Raises:
             StoreError: it cannot be saved, so this seat stays.
         """
@@ -354,11 +357,11 @@ class Classroom:
             with self._lock:
                 self.part([seat])
                 seat.note(removed=time.time())
-                self._seats.pop(number, None)
                 self.removed[number] = seat.record
+                self._seats.pop(number, None)
                 for knock in [one for one, given in self.granted.items() if given == number]:
                     self.send_away(knock)
-            self._leave(seat)
+                self._leave(seat)
             if str(number) in self.record.projected.split():
                 self.note(projected="code")
         self._broadcaster.tell()
