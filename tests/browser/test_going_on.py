@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from typing import Any, Final
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -383,3 +384,45 @@ def test_only_what_is_not_in_view_is_announced_and_nothing_lies_over_send(
     expect(said).to_contain_text("get_forecast")
     box, send = boxes_of(said, page.locator("#send"))
     assert box["y"] >= send["y"] + send["height"] or box["y"] + box["height"] <= send["y"]
+
+
+TELL: Final = """async () => {
+    const script = document.querySelector("script[type=module]").src;
+    (await import(script.replace("desk.js", "words.js"))).tell("copied");
+}"""
+LINKS: Final[dict[str, tuple[dict[str, Any], str]]] = {
+    "phone": (PHONE, ".places a"),
+    "computer": ({}, "#rows a"),
+}
+
+
+@pytest.mark.parametrize("look", LINKS)
+def test_a_press_on_a_toast_takes_it_away_and_follows_no_link_below_it(
+    desk: Desking, host: Serving, window: Windows, look: str
+) -> None:
+    """On a phone it is in the place of the bar, and no half of a link looks out below it."""
+    options, links = LINKS[look]
+    begin(host, desk)
+    for at in range(1, 12):
+        host.say(call(str(at), city="Tokyo"))
+    page = window(**options).page
+    expect(page.locator("#rows a")).to_have_count(11)
+    page.evaluate(TELL)
+    (box,) = boxes_of(page.locator("#said p"))
+    edges = "one => [one.getBoundingClientRect().y, one.getBoundingClientRect().bottom]"
+    top, bottom = page.locator("header.bar").evaluate(edges)
+    if look == "phone":
+        assert (box["x"], box["y"], box["width"]) == (0, top, page.evaluate("innerWidth"))
+        assert box["y"] + box["height"] >= bottom
+    covered = page.locator(links).evaluate_all(
+        """(links, {x, y, width, height}) => links.map((one) => one.getBoundingClientRect())
+            .filter((one) => one.right > x && one.left < x + width
+                && one.bottom > y && one.top < y + height)
+            .map((one) => [one.x + 5, one.y + one.height / 2])""",
+        box,
+    )
+    assert covered, "a link is below it"
+    address = page.url
+    page.mouse.click(*next(one for one in covered if one[1] < box["y"] + box["height"]))
+    expect(page.locator("#said p")).to_have_count(0)
+    assert page.url == address

@@ -28,6 +28,7 @@ const said = maybe("said");
 /** @param {string} code @param {Record<string, any>} [fillings] @param {string} [key] of the request that it is about */
 export function tell(code, fillings, key) {
   const line = make("p", { "data-key": key }, ...quoted(say(code, fillings)));
+  line.addEventListener("click", () => line.remove());
   said?.append(line);
   if (said?.children[2]) said.children[0].remove(); // more would cover what they are about
   setTimeout(() => line.remove(), code === "failed" ? 10_000 : 5000);
