@@ -112,14 +112,46 @@ def test_the_check_of_what_was_typed_moves_no_button(
         page = sitting.asked(line)
         for name, act in acts(page).items():
             before, after = put(page, act)
-            if look == "tall" and name == "many":
-                break  # there the list of problems has room to push Send down
             names, old = zip(*before, strict=True)
             assert names == tuple(one for one, _ in after), (card, name)
             ways = (abs(y - was) for (_, y), was in zip(after, old, strict=True))
             if max(ways) > 1:
                 moved.append((card, name, before, after))
     assert moved == []
+
+
+TYPED: Final = {"wrong": "a b", "right": "a_b", "wrong again": "a  b", "right again": "ab"}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_problem_that_goes_and_comes_at_the_field_that_is_typed_in_moves_nothing(
+    desk: Desking, host: Serving, window: Windows, look: str
+) -> None:
+    """The place that the first one took is kept: neither a field nor a button goes up and down."""
+    begin(host, desk)
+    sitting = Sitting(desk, host, window(**LOOKS[look]), until(host.find_session, "a session").name)
+    page = sitting.asked(request("tools/list", None, "16"))
+    page.locator("#tab-form").click()
+    field = page.locator('[data-pointer="/result/tools/0/name"]')
+    places = []
+    for name, words in TYPED.items():
+        put(page, partial(field.fill, words))
+        expect(page.locator(".at-field")).to_have_count(int("wrong" in name))
+        places.append(page.evaluate(FIELDS))
+    assert places == [places[0]] * len(TYPED)
+    other = page.locator('[data-pointer="/result/tools/0/description"]')
+    put(page, partial(other.fill, "Rolls"))
+    put(page, partial(field.fill, "c d"))
+    expect(page.locator(".at-field")).to_have_count(1)
+    expect(page.locator(".at-kept")).to_have_count(0)
+
+
+FIELDS: Final = """() =>
+    [...document.querySelectorAll("article :is(input, textarea, button, label)")]
+    .filter((one) => one.checkVisibility({visibilityProperty: true})
+        && !one.closest(".outcome, #first-problem, #anyway, .problem"))
+    .map((one) => [one.id || one.textContent.slice(0, 20), one.getBoundingClientRect().y])"""
+"""What can be typed in or pressed, and how far down it is."""
 
 
 PRESSED: Final = {

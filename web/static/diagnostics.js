@@ -188,7 +188,8 @@ export class FieldMarks {
   show(problems, fix) {
     const placed = problems.map((problem) => ({ problem, control: this.around(problem.pointer) }));
     if (this.shown.changes(problems)) {
-      for (const old of all(".at-field", this.place)) old.remove();
+      // Below the field that is typed in nothing moves up.
+      for (const old of all(".at-field, .at-kept", this.place)) old.replaceWith(...old.parentElement?.contains(document.activeElement) ? [make("p", { class: "problem at-kept unsaid" }, ...old.childNodes)] : []);
       for (const one of this.controls) for (const name of ["aria-invalid", "aria-describedby"]) one.removeAttribute(name);
       for (const { problem, control } of placed) if (control) mark(control, problem, fix);
     }
@@ -209,6 +210,7 @@ function mark(control, problem, fix) {
   const line = make("p", { class: `problem at-field ${problem.level}`, id }, ...problemParts(problem, fix));
   if (problem.blocks) control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", `${control.getAttribute("aria-describedby") ?? ""} ${id}`.trim());
+  control.parentElement?.querySelector(".at-kept")?.remove();
   control.parentElement?.append(line);
 }
 
