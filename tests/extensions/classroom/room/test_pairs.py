@@ -199,12 +199,23 @@ STEPS: Final[tuple[tuple[int, str, Any], ...]] = (
 """A whole conversation: whose turn it is (0: the model), what is asked, the answer."""
 
 
+NAME: Final = re.compile("<bdi>(Ann|Ben)</bdi></a>")
+
+
 def test_a_pair_talks_to_its_end(room: Rooming) -> None:
     """The model reads what the server wrote; the third of three people hears nothing."""
     model, server, third = paired(room, "Ann", "Ben", "Eve")
+    asked(server, "initialize")
+    teacher = room.teacher()
+    rows = re.findall(r'<li class="seat.*?</li>', teacher.get("/room").text, re.DOTALL)
+    turns = {name: re.findall("⇄ (▸ |✓ |)[ms]", row) for row in rows for name in NAME.findall(row)}
+    assert (turns["Ann"], turns["Ben"]) == ([""], ["▸ "]), "whose turn it is stands first"
+    is_timed = {name: "data-since" in row for row in rows for name in NAME.findall(row)}
+    assert (is_timed["Ann"], is_timed["Ben"]) == (False, False), "the lesson waits"
     for who, method, result in STEPS:
         answered((model, server)[who], method, result)
     until(lambda: "The conversation is over." in model.get("/").text, "the end")
+    assert teacher.get("/room").text.count("⇄ ✓ ") == 2
     assert {one["method"] for one in third.waiting()} == {"initialize"}
     assert "Eve" in room.teacher().get("/room").text.partition("Without a partner:")[2][:60]
     own = FolderInbox(room.folder / "seats" / "003")
