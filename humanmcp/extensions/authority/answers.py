@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+import json
 import re
 import tomllib
 from collections import Counter
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
 from humanmcp.extensions.authority.grants import (
-    CODE_LIVES,
     TOKEN_LIVES,
     IssuedCode,
     RegisteredClient,
@@ -77,15 +77,9 @@ class Place(NamedTuple):
                 return self.origin.replace(own, other, 1)
         return "http://localhost:1"
 
-    def filled(self, value: Any) -> Any:  # noqa: ANN401 - any JSON value
-        """Return a value with the addresses of the place for `{issuer}`, `{resource}` and such."""
-        if isinstance(value, dict):
-            return {name: self.filled(one) for name, one in value.items()}
-        if isinstance(value, list):
-            return [self.filled(one) for one in value]
-        if isinstance(value, str):
-            return _ADDRESS.sub(lambda one: str(getattr(self, one[1])), value)
-        return value
+    def filled(self, text: str) -> str:
+        """Return a text with the addresses of the place for `{issuer}`, `{resource}` and such."""
+        return _ADDRESS.sub(lambda one: str(getattr(self, one[1])), text)
 
     def step_at(self, method: str, path: str) -> Step | None:
         """Return the step that is asked for at a path; None for a path that nobody names."""
@@ -110,60 +104,44 @@ _ENDPOINTS: Final = {
 _METHODS: Final = {Step.REGISTER: ("POST",), Step.TOKEN: ("POST",), Step.AUTHORIZE: ("GET",)}
 
 
-class Consent(NamedTuple):
-    """What a person is asked to consent to. `state` is the client's, None without one."""
+class Asked(NamedTuple):
+    """A step that a client asks for. `error` and `scope` are those of a challenge."""
 
-    client: RegisteredClient
-    redirect_uri: str
-    challenge: str
-    scope: str
-    state: str | None
-    names_redirect: bool
-
-    def code(self, place: Place, now: float) -> IssuedCode:
-        """Return what a code of this consent is good for."""
-        return IssuedCode(
-            place.issuer,
-            self.client.id,
-            self.redirect_uri,
-            self.challenge,
-            place.resource,
-            self.scope,
-            now + CODE_LIVES,
-            self.names_redirect,
-        )
+    step: Step
+    place: Place
+    request: WebRequest
+    error: str = ""
+    scope: str = ""
 
 
 class Prepared(NamedTuple):
     """A right answer. `values` are its secrets, by name; `client` is the name of who asks."""
 
-    step: Step
     right: WebResponse
     values: Mapping[str, str] = {}
     client: str = ""
     why: str = ""
     """The code of what is wrong with the request, "" for nothing."""
-    consent: Consent | None = None
+    consent: IssuedCode | None = None
+    """What a person is asked to consent to: what the code will be good for."""
     ready: Mapping[str, str] = {}
     """Other answers that a person may give, by name."""
 
 
-def challenge(place: Place, *, error: str = "", scope: str = "", status: int = 401) -> WebResponse:
+def challenge(place: Place, error: str = "", scope: str = "") -> Prepared:
     """Ask for a token. RFC 6750, 3: without `error` where no token came."""
     parts = [f'error="{error}"'] if error else []
     parts += [f'resource_metadata="{place.resource_metadata}"']
     parts += [f'scope="{scope}"'] if scope else []
-    header = f"Bearer {', '.join(parts)}"
-    return WebResponse.of_json(status, {"error": error or "invalid_token"}, www_authenticate=header)
+    header, members = f"Bearer {', '.join(parts)}", {"error": error or "invalid_token"}
+    status = 403 if error == "insufficient_scope" else 401
+    right = WebResponse.of_json(status, members, www_authenticate=header)
+    return Prepared(right, why=error or "no token")
 
 
-def resource_metadata(place: Place) -> WebResponse:
-    return WebResponse.of_json(200, place.filled(_RIGHT["resource-metadata"]))
-
-
-def server_metadata(place: Place, *, is_openid: bool = False) -> WebResponse:
-    members = _RIGHT["server-metadata"] | (_RIGHT["openid"] if is_openid else {})
-    return WebResponse.of_json(200, place.filled(members))
+def metadata(place: Place, *parts: str) -> Prepared:
+    members = {name: one for part in parts for name, one in _RIGHT[part].items()}
+    return Prepared(WebResponse.of_json(200, json.loads(place.filled(json.dumps(members)))))
 
 
 def oauth_error(error: str, description: str, status: int = 400, **headers: str) -> WebResponse:
@@ -183,11 +161,11 @@ def register(place: Place, grants: Grants, request: WebRequest) -> Prepared:
     wrong = uris_refused(uris)
     if wrong or not isinstance(uris, list):
         error = oauth_error("invalid_redirect_uri", wrong)
-        return Prepared(Step.REGISTER, error, client=name, why="redirect refused")
+        return Prepared(error, client=name, why="redirect refused")
     method = asked.get("token_endpoint_auth_method", "client_secret_basic")
     if method not in _RIGHT["server-metadata"]["token_endpoint_auth_methods_supported"]:
         error = oauth_error("invalid_client_metadata", "unknown token_endpoint_auth_method")
-        return Prepared(Step.REGISTER, error, client=name, why="method refused")
+        return Prepared(error, client=name, why="method refused")
     client, secret = grants.register(place.issuer, name, uris, method)
     kept: dict[str, Any] = {key: asked[key] for key in _ECHOED if key in asked}
     members: dict[str, Any] = {
@@ -201,7 +179,7 @@ def register(place: Place, grants: Grants, request: WebRequest) -> Prepared:
         "response_types": ["code"],
     }
     right = WebResponse.of_json(201, members, cache_control="no-store")
-    return Prepared(Step.REGISTER, right, {"client_secret": secret}, name)
+    return Prepared(right, {"client_secret": secret}, name)
 
 
 _ECHOED: Final = ("client_name", "client_uri", "logo_uri", "scope", "application_type", "contacts")
@@ -281,32 +259,28 @@ def authorize(place: Place, grants: Grants, request: WebRequest) -> Prepared:
     uri = asked.get("redirect_uri") or (uris[0] if len(uris) == 1 else "")
     if not any(redirect_fits(uri, one) for one in uris):
         return _stranger("redirect unknown", name)
-    state = asked.get("state")
-    fields = (uri, asked.get("code_challenge", ""), asked.get("scope") or SCOPE, state)
-    consent = Consent(client, *fields, names_redirect="redirect_uri" in asked)
+    issued = IssuedCode(
+        *(place.issuer, client.id, uri, asked.get("code_challenge", ""), place.resource),
+        *(asked.get("scope") or SCOPE, 0.0, "redirect_uri" in asked),
+    )
+    values = {"state": asked["state"]} if "state" in asked else {}
     why, error = _refused(place, asked, twice)
     if error and not _is_loopback(uri):
         # RFC 9700, 4.11.2: else anybody could register, and send a browser wherever they like
         return _stranger("refused", name)
     if error:
-        right = redirect(place, consent, error=error, error_description=why)
-        return Prepared(Step.AUTHORIZE, right, _values(consent), name, why=f"refused {error}")
-    allow, deny = (
-        redirect(place, consent, code=named("code")),
-        redirect(place, consent, error="access_denied", error_description="The person said no."),
-    )
-    ready = {"allow": allow.text, "deny": deny.text}
-    return Prepared(Step.AUTHORIZE, allow, _values(consent), name, consent=consent, ready=ready)
-
-
-def _values(consent: Consent) -> dict[str, str]:
-    return {} if consent.state is None else {"state": consent.state}
+        right = redirect(issued, values, error=error, error_description=why)
+        return Prepared(right, values, name, why=f"refused {error}")
+    allow = redirect(issued, values, code=named("code"))
+    said_no = {"error": "access_denied", "error_description": "The person said no."}
+    ready = {"allow": allow.text, "deny": redirect(issued, values, **said_no).text}
+    return Prepared(allow, values, name, consent=issued, ready=ready)
 
 
 def _stranger(why: str, name: str) -> Prepared:
     headers = (("content-type", "text/plain; charset=utf-8"), ("cache-control", "no-store"))
     page = WebResponse(400, headers, say(SECTION, f"browser {why}"))
-    return Prepared(Step.AUTHORIZE, page, client=name, why=why)
+    return Prepared(page, client=name, why=why)
 
 
 def _refused(place: Place, asked: Mapping[str, str], twice: list[str]) -> tuple[str, str]:
@@ -334,12 +308,12 @@ def _refused(place: Place, asked: Mapping[str, str], twice: list[str]) -> tuple[
     return next(((why, error) for is_so, why, error in found if is_so), ("", ""))
 
 
-def redirect(place: Place, consent: Consent, **said: str) -> WebResponse:
+def redirect(issued: IssuedCode, values: Mapping[str, str], **said: str) -> WebResponse:
     """Send the browser back to the client. RFC 9207: with the issuer."""
-    pairs = {**said, **({} if consent.state is None else {"state": named("state")})}
-    query = urlencode({**pairs, "iss": place.issuer}, safe="{}:/", quote_via=quote)
-    join = "&" if "?" in consent.redirect_uri else "?"
-    headers = (("location", f"{consent.redirect_uri}{join}{query}"), ("cache-control", "no-store"))
+    pairs = {**said, **{name: named(name) for name in values}, "iss": issued.issuer}
+    query = urlencode(pairs, safe="{}:/", quote_via=quote)
+    join = "&" if "?" in issued.redirect_uri else "?"
+    headers = (("location", f"{issued.redirect_uri}{join}{query}"), ("cache-control", "no-store"))
     return WebResponse(302, headers)
 
 
@@ -356,7 +330,7 @@ def token(place: Place, grants: Grants, request: WebRequest, now: float) -> Prep
         basic = request.header("authorization")
         more = {"www_authenticate": 'Basic realm="humanmcp"'} if basic else {}
         error = oauth_error("invalid_client", "the client is unknown", 401, **more)
-        return Prepared(Step.TOKEN, error, why="token invalid_client")
+        return Prepared(error, why="token invalid_client")
     if form.get("resource", place.resource) != place.resource:
         return _no("invalid_target", "the resource is another one", client)
     match form.get("grant_type"):
@@ -370,7 +344,7 @@ def token(place: Place, grants: Grants, request: WebRequest, now: float) -> Prep
 
 def _no(error: str, why: str, client: RegisteredClient | None = None) -> Prepared:
     name = "" if client is None else client.name
-    return Prepared(Step.TOKEN, oauth_error(error, why), client=name, why=f"token {error}")
+    return Prepared(oauth_error(error, why), client=name, why=f"token {error}")
 
 
 def _authenticated(
@@ -436,39 +410,25 @@ def _tokens(client: RegisteredClient, scope: str, access: str, refresh: str) -> 
     }
     right = WebResponse.of_json(200, members, cache_control="no-store", pragma="no-cache")
     values = {"access_token": access, "refresh_token": refresh}
-    return Prepared(Step.TOKEN, right, values, client.name)
+    return Prepared(right, values, client.name)
 
 
 def elsewhere() -> Prepared:
     """Answer at an address at which nothing is: a default of 2025-03-26, or a guessed one."""
     right = oauth_error("not_found", "Nothing is here. The metadata name the endpoints.", 404)
-    return Prepared(Step.ELSEWHERE, right, why="elsewhere")
+    return Prepared(right, why="elsewhere")
 
 
-def prepare(  # noqa: PLR0911, PLR0913, PLR0917 - a request, and what is known of it
-    step: Step,
-    place: Place,
-    grants: Grants,
-    request: WebRequest,
-    now: float,
-    error: str = "",
-    scope: str = "",
-) -> Prepared:
-    """Return the right answer to a step. `error` and `scope` are those of a challenge."""
-    match step:
-        case Step.CHALLENGE:
-            status = 403 if error == "insufficient_scope" else 401
-            right = challenge(place, error=error, scope=scope, status=status)
-            return Prepared(step, right, why=error or "no token")
-        case Step.RESOURCE:
-            return Prepared(step, resource_metadata(place))
-        case Step.SERVER:
-            return Prepared(step, server_metadata(place, is_openid=SERVER_NAMES[1] in request.path))
-        case Step.REGISTER:
-            return register(place, grants, request)
-        case Step.AUTHORIZE:
-            return authorize(place, grants, request)
-        case Step.TOKEN:
-            return token(place, grants, request, now)
-        case Step.ELSEWHERE:
-            return elsewhere()
+def prepare(asked: Asked, grants: Grants, now: float) -> Prepared:
+    """Return the right answer to a step."""
+    step, place, request, error, scope = asked
+    openid = ("openid",) if SERVER_NAMES[1] in request.path else ()
+    return {
+        Step.CHALLENGE: lambda: challenge(place, error, scope),
+        Step.RESOURCE: lambda: metadata(place, "resource-metadata"),
+        Step.SERVER: lambda: metadata(place, "server-metadata", *openid),
+        Step.REGISTER: lambda: register(place, grants, request),
+        Step.AUTHORIZE: lambda: authorize(place, grants, request),
+        Step.TOKEN: lambda: token(place, grants, request, now),
+        Step.ELSEWHERE: elsewhere,
+    }[step]()

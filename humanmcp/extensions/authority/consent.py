@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from humanmcp.extensions.authority.answers import SECTION
+from humanmcp.extensions.authority.steps import WebResponse
 from humanmcp.locales import say, spoken_language
 from humanmcp.protocol.json.visible import one_line
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from humanmcp.extensions.authority.session import Ticket
 
 _FRAMES: Final = "base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
-HEADERS: Final = (
+_HEADERS: Final = (
     ("content-type", "text/html; charset=utf-8"),
     ("cache-control", "no-store"),
     ("content-security-policy", f"default-src 'none'; style-src 'unsafe-inline'; {_FRAMES}"),
@@ -33,7 +34,7 @@ _STYLE: Final = (
 )
 
 
-def _page(title: str, *parts: str, goes_to: str = "") -> bytes:
+def _page(title: str, *parts: str, status: int = 200, goes_to: str = "") -> WebResponse:
     refresh = f'<meta http-equiv="refresh" content="0;url={goes_to}">' if goes_to else ""
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width">{refresh}'
     language = spoken_language()
@@ -42,7 +43,7 @@ def _page(title: str, *parts: str, goes_to: str = "") -> bytes:
         f"<style>{_STYLE}</style></head><body><main><h1>{html.escape(title)}</h1>"
         f"{''.join(parts)}</main></body></html>"
     )
-    return text.encode("utf-8", "replace")
+    return WebResponse(status, _HEADERS, text)
 
 
 def host_of(uri: str) -> str:
@@ -54,14 +55,14 @@ def host_of(uri: str) -> str:
     return f"{parts.scheme}://{host}" if host else f"{parts.scheme}:"
 
 
-def waiting_page(ticket: Ticket, path: str) -> bytes:
+def waiting_page(ticket: Ticket, path: str) -> WebResponse:
     """Return the page of a consent that waits; `path` is where it is decided."""
     shown = (
-        ("client", ticket.consent.client.name or say(SECTION, "no name")),
-        ("host", host_of(ticket.redirect_uri)),
-        ("redirect", ticket.redirect_uri),
+        ("client", ticket.client or say(SECTION, "no name")),
+        ("host", host_of(ticket.consent.redirect_uri)),
+        ("redirect", ticket.consent.redirect_uri),
         ("scope", ticket.consent.scope),
-        ("resource", ticket.place.resource),
+        ("resource", ticket.consent.resource),
     )
     rows = "".join(
         f"<dt>{html.escape(say(SECTION, f'shown {name}'))}</dt>"
@@ -77,11 +78,12 @@ def waiting_page(ticket: Ticket, path: str) -> bytes:
     return _page(say(SECTION, "consent title"), words, f"<dl>{rows}</dl>", form, goes_to=path)
 
 
-def over_page() -> bytes:
+def over_page() -> WebResponse:
     """Return the page of a consent that is over, or was never asked for."""
-    return _page(say(SECTION, "over title"), f"<p>{html.escape(say(SECTION, 'over'))}</p>")
+    words = f"<p>{html.escape(say(SECTION, 'over'))}</p>"
+    return _page(say(SECTION, "over title"), words, status=410)
 
 
-def again_page(path: str) -> bytes:
+def again_page(path: str) -> WebResponse:
     """Return the page that a browser waits at after it refused, or for a long time."""
     return _page(say(SECTION, "consent title"), goes_to=path)

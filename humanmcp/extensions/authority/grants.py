@@ -54,7 +54,7 @@ class RegisteredClient:
 
 @dataclass(slots=True)
 class IssuedCode:
-    """A code that a person's consent made. `spent` is the id of the grant that it became."""
+    """What a code is good for. `spent` is the id of the grant that it became."""
 
     issuer: str
     client: str
@@ -183,10 +183,10 @@ class Grants:
 
     # -- codes ------------------------------------------------------------------------------------
 
-    def issue_code(self, code: IssuedCode) -> str:
+    def issue_code(self, code: IssuedCode, now: float) -> str:
         """Return a new code. Only a person's consent may lead here."""
         secret = new_secret()
-        self.codes[digest(secret)] = code
+        self.codes[digest(secret)] = replace(code, ends=now + CODE_LIVES)
         return secret
 
     def exchange(self, secret: str, issuer: str, client: str, now: float) -> IssuedCode | None:

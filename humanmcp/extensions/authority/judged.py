@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.extensions import Guarded
 from humanmcp.extensions.authority import answers
-from humanmcp.extensions.authority.answers import Place
+from humanmcp.extensions.authority.answers import Asked, Place
 from humanmcp.extensions.authority.grants import Grants, RegisteredClient, digest
 from humanmcp.extensions.authority.kind import KIND
 from humanmcp.extensions.authority.mistakes import Judged, Mistake, mistakes
@@ -78,25 +78,26 @@ class JudgedAuthority:
         if path == PATH:
             return self._enter(request)
         first = self._place._replace(path=self._how.path)
-        found = [(one, one.step_at(method, path)) for one in (self._place, first)]
-        place, step = next((one for one in found if one[1] not in (None, Step.ELSEWHERE)), found[0])
-        return self._answer(step or Step.ELSEWHERE, place, request)
+        found = [(one.step_at(method, path), one) for one in (self._place, first)]
+        step, place = next((one for one in found if one[0] not in (None, Step.ELSEWHERE)), found[0])
+        return self._answer(Asked(step or Step.ELSEWHERE, place, request))
 
     def _enter(self, request: WebRequest) -> Answered | None:
         token, place = request.header("authorization").partition(" ")[2].strip(), self._place
-        error = "invalid_token" if token else ""
+        asked = Asked(Step.CHALLENGE, place, request, "invalid_token" if token else "")
         grant = self._grants.grant_of(token, place.issuer, place.resource, time.time())
         if grant is None:
-            return self._answer(Step.CHALLENGE, place, request, error)
+            return self._answer(asked)
         if not self._refuses(grant, is_call=request.members.get("method") == "tools/call"):
             return None
         self._was_refused = True
         if self._use in ("call", "scope"):
-            said = ("insufficient_scope", f"{grant.scope} {_WRITE}")
-            return self._answer(Step.CHALLENGE, place, request, *said, refuses=True)
+            scope = f"{grant.scope} {_WRITE}"
+            asked = asked._replace(error="insufficient_scope", scope=scope)
+            return self._answer(asked, refuses=True)
         grant.ends = 0.0
         self._place = place._replace(path=self._how.moves or place.path)
-        return self._answer(Step.CHALLENGE, self._place, request, error, refuses=True)
+        return self._answer(asked._replace(place=self._place), refuses=True)
 
     def _refuses(self, grant: Grant, *, is_call: bool) -> bool:
         """Return True if a request is refused although its token counts."""
@@ -108,40 +109,33 @@ class JudgedAuthority:
             "scope": is_call and _WRITE not in grant.scope.split(),
         }[self._use]
 
-    def _answer(  # noqa: PLR0913 - a request, and what is known of it
-        self,
-        step: Step,
-        place: Place,
-        request: WebRequest,
-        error: str = "",
-        scope: str = "",
-        *,
-        refuses: bool = False,
-    ) -> Answered:
+    def _answer(self, asked: Asked, *, refuses: bool = False) -> Answered:
+        step, request = asked.step, asked.request
         head, _, body = request.text().partition("\n\n")
         first = KIND.gist(step, head, inwards=True)[1]
         said = str(request.members.get("method", "")) if request.path == PATH else body
         self._note("in", f"{first} {one_line(said, _SHOWN)}".strip())
-        if self._how.never and BREACHES[self._how.never](self._grants, step, place, request):
+        if self._how.never and BREACHES[self._how.never](self._grants, asked):
             self._note("broke", self._how.never)
-        request, now = self._changed(step, place, request), time.time()
-        found = answers.prepare(step, place, self._grants, request, now, error, scope)
+        request, now = self._changed(asked), time.time()
+        found = answers.prepare(asked._replace(request=request), self._grants, now)
         response, values, what = found.right, dict(found.values), "out"
         if found.consent is not None:
-            values["code"] = self._grants.issue_code(found.consent.code(place, now))
+            values["code"] = self._grants.issue_code(found.consent, now)
         for row in self._rows:
             is_over = row.judged.once and self._was_made
             is_here = row.step is step and bool(row.judged.use) is refuses
             if is_here and row.is_about(request) and not is_over:
-                response = row.put_into(response, place)
+                response = row.put_into(response, asked.place)
                 what = "odd" if row is self._row and row is not _RIGHT else what
         self._was_made = self._was_made or what == "odd"
         self._note(what, KIND.gist(step, response.text, inwards=False)[1])
         out = response.filled(values)
         return out.status, out.headers, out.body.encode("utf-8", "replace")
 
-    def _changed(self, step: Step, place: Place, request: WebRequest) -> WebRequest:
+    def _changed(self, asked: Asked) -> WebRequest:
         """Return a registration as the row has it, and register who names a document."""
+        step, place, request, *_ = asked
         client = dict(request.parameters).get("client_id", "")
         if step is Step.REGISTER and self._how.asks:
             return request._replace(body=json.dumps({**request.members, **self._how.asks}))
@@ -151,39 +145,40 @@ class JudgedAuthority:
         return request
 
 
-Breach: TypeAlias = "Callable[[Grants, Step, Place, WebRequest], bool]"
+def _asks_other_scope(_grants: Grants, asked: Asked) -> bool:
+    scope = dict(asked.request.parameters).get("scope", "")
+    return asked.step is Step.AUTHORIZE and {*scope.split()} != {"a", "b"}
 
 
-def _asks_other_scope(_grants: Grants, step: Step, _place: Place, request: WebRequest) -> bool:
-    scope = dict(request.parameters).get("scope", "")
-    return step is Step.AUTHORIZE and {*scope.split()} != {"a", "b"}
+def _names_no_resource(_grants: Grants, asked: Asked) -> bool:
+    request = asked.request
+    said = {Step.AUTHORIZE: request.parameters, Step.TOKEN: request.form}.get(asked.step)
+    return said is not None and dict(said).get("resource") != asked.place.resource
 
 
-def _names_no_resource(_grants: Grants, step: Step, place: Place, request: WebRequest) -> bool:
-    said = {Step.AUTHORIZE: request.parameters, Step.TOKEN: request.form}.get(step)
-    return said is not None and dict(said).get("resource") != place.resource
-
-
-def _brings_old_credentials(grants: Grants, step: Step, place: Place, request: WebRequest) -> bool:
+def _brings_old_credentials(grants: Grants, asked: Asked) -> bool:
     """Return True if an authority is shown a client or a token of another one."""
-    said = dict([*request.parameters, *request.form])
+    said, issuer = dict([*asked.request.parameters, *asked.request.form]), asked.place.issuer
     token = digest(said.get("refresh_token", ""))
-    is_old = any(
-        one.refresh == token and one.issuer != place.issuer for one in grants.grants.values()
-    )
-    is_known = grants.client(place.issuer, said.get("client_id", "")) is not None
-    return step in (Step.AUTHORIZE, Step.TOKEN) and (is_old or not is_known)
+    is_old = any(one.refresh == token and one.issuer != issuer for one in grants.grants.values())
+    is_known = grants.client(issuer, said.get("client_id", "")) is not None
+    return asked.step in (Step.AUTHORIZE, Step.TOKEN) and (is_old or not is_known)
 
 
-BREACHES: Final[Mapping[str, Breach]] = {
+def _lacks_its_type(_grants: Grants, asked: Asked) -> bool:
+    return asked.step is Step.REGISTER and "application_type" not in asked.request.members
+
+
+def _leaks_a_code(_grants: Grants, asked: Asked) -> bool:
+    is_elsewhere = asked.request.header("host") not in asked.place.origin
+    return "code" in dict(asked.request.form) and is_elsewhere
+
+
+BREACHES: Final[Mapping[str, Callable[[Grants, Asked], bool]]] = {
     "other scope": _asks_other_scope,
     "no resource": _names_no_resource,
-    "no application_type": lambda _grants, step, _place, request: (
-        step is Step.REGISTER and "application_type" not in request.members
-    ),
+    "no application_type": _lacks_its_type,
     "old credentials": _brings_old_credentials,
-    "leaks": lambda _grants, _step, place, request: (
-        "code" in dict(request.form) and request.header("host") not in place.origin
-    ),
+    "leaks": _leaks_a_code,
 }
 """What no client may do, by what a row of the table names: seen in one of its requests."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qs
 
 from humanmcp.extensions.authority import consent
-from humanmcp.extensions.authority.answers import Place
+from humanmcp.extensions.authority.answers import Asked, Place
 from humanmcp.extensions.authority.session import Outgoing, Ticket
-from humanmcp.extensions.authority.steps import Step, WebRequest, WebResponse
+from humanmcp.extensions.authority.steps import Step, WebRequest
 from humanmcp.http.bodies import Bodies
 from humanmcp.http.front import headers_of, read_body, two_lengths
 from humanmcp.http.listening import WRITTEN
@@ -93,7 +94,7 @@ class AuthorityLayer:
         grant, error, wanted = self._session.grant_of(inbound.bearer(headers), place)
         if grant is None:
             request = _request(scope, headers, b"")
-            await self._answer(request, Step.CHALLENGE, place, response, error, wanted)
+            await self._answer(Asked(Step.CHALLENGE, place, request, error, wanted), response)
             return
         kept = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
         named = (b"authorization", f"Bearer {grant.id}".encode())
@@ -118,43 +119,38 @@ class AuthorityLayer:
         if isinstance(body, inbound.HttpRefusal):
             await response.whole(body.status, more=(("connection", "close"),))
             return
-        await self._answer(_request(scope, headers, body), step, place, response)
+        await self._answer(Asked(step, place, _request(scope, headers, body)), response)
 
-    async def _answer(  # noqa: PLR0913, PLR0917 - a request, and how it is answered
-        self,
-        request: WebRequest,
-        step: Step,
-        place: Place,
-        response: HttpResponse,
-        error: str = "",
-        wanted: str = "",
-    ) -> None:
+    async def _answer(self, asked: Asked, response: HttpResponse) -> None:
         """Bring a step to the session, and write what comes back."""
-        heard: asyncio.Future[Outgoing | Ticket] = _hear(
-            lambda told: self._session.ask(request, step, place, told, error, wanted)
-        )
+        heard: asyncio.Future[Outgoing | Ticket] = _hear(partial(self._session.ask, asked))
         if not await response.while_there(_said(heard)):
             heard.add_done_callback(lambda late: self._unwritten(late.result()))
             return
         found = heard.result()
         if isinstance(found, Outgoing):
             await self._write(found, response)
-        elif "text/html" in request.header("accept"):
-            page = consent.waiting_page(found, f"{place.path}{_CONSENT}{found.name}")
-            await _send(WebResponse(200, consent.HEADERS), page, response)
+        elif "text/html" in asked.request.header("accept"):
+            path = f"{asked.place.path}{_CONSENT}{found.name}"
+            await self._write(Outgoing(consent.waiting_page(found, path)), response)
         else:  # a program: it waits for the redirect
             await self._decided(found.name, response, None)
 
     def _unwritten(self, found: Outgoing | Ticket) -> None:
-        if isinstance(found, Outgoing) and found.number:
+        if isinstance(found, Outgoing):
             self._session.was_written(found.number, written=False)
 
     async def _write(self, out: Outgoing, response: HttpResponse) -> None:
-        def written(*, written: bool) -> None:
-            if out.number:
-                self._session.was_written(out.number, written=written)
+        """Write a response as it is; only its length is ours.
 
-        await _send(out.response, out.response.body.encode("utf-8", "replace"), response, written)
+        A response without a body is whole with its head: who has read that may hang up.
+        """
+        answer, body = out.response, out.response.body.encode("utf-8", "replace")
+        written = partial(self._session.was_written, out.number) if out.number else None
+        headers = [*answer.headers, ("content-length", str(len(body)))]
+        await response.start(answer.status, headers, None if body else written)
+        told = written if body else None
+        await response.send({"type": "http.response.body", "body": body, WRITTEN: told})
 
     # -- the page of a consent --------------------------------------------------------------------
 
@@ -168,7 +164,7 @@ class AuthorityLayer:
             is_own = headers.get("origin") is not None or _same_site(headers)
             if form.get("act") == ["deny"] and is_own:
                 self._session.deny(ticket, form.get("form", [""])[0])
-            await _send(WebResponse(200, consent.HEADERS), consent.again_page(path), response)
+            await self._write(Outgoing(consent.again_page(path)), response)
         elif scope["method"] == "GET":
             await self._decided(ticket, response, path)
         else:
@@ -177,16 +173,14 @@ class AuthorityLayer:
     async def _decided(self, ticket: str, response: HttpResponse, path: str | None) -> None:
         """Write the redirect once a person decided; a browser at a `path` asks again."""
         heard: asyncio.Future[Outgoing | None] = _hear(
-            lambda told: self._session.await_decision(ticket, told)
+            partial(self._session.await_decision, ticket)
         )
         if not await response.while_there(_said(heard, WAITS if path else None)):
             return
         if path and not heard.done():
-            await _send(WebResponse(200, consent.HEADERS), consent.again_page(path), response)
-        elif (found := heard.result()) is None:
-            await _send(WebResponse(410, consent.HEADERS), consent.over_page(), response)
+            await self._write(Outgoing(consent.again_page(path)), response)
         else:
-            await self._write(found, response)
+            await self._write(heard.result() or Outgoing(consent.over_page()), response)
 
 
 def _hear(begin: Callable[[Callable[[Heard], object]], object]) -> asyncio.Future[Heard]:
@@ -211,19 +205,3 @@ def _request(scope: Scope, headers: Headers, body: bytes) -> WebRequest:
     query = scope["query_string"].decode("latin-1")
     text = body.decode("utf-8", "replace")
     return WebRequest(scope["method"], str(scope["path"]), query, tuple(headers.pairs), text)
-
-
-async def _send(
-    answer: WebResponse,
-    body: bytes,
-    response: HttpResponse,
-    written: Callable[..., object] | None = None,
-) -> None:
-    """Write a response as it is; only its length is ours.
-
-    A response without a body is whole with its head: who has read that may hang up.
-    """
-    headers = [*answer.headers, ("content-length", str(len(body)))]
-    await response.start(answer.status, headers, None if body else written)
-    told = written if body else None
-    await response.send({"type": "http.response.body", "body": body, WRITTEN: told})

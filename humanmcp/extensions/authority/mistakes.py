@@ -72,12 +72,13 @@ class Mistake(NamedTuple):
 
     def put_into(self, right: WebResponse, place: Place) -> WebResponse:
         """Return the answer with the mistake in it."""
-        headers = {**dict(right.headers), **place.filled(dict(self.headers))}
+        said = {name: place.filled(value) for name, value in self.headers.items()}
+        headers = {**dict(right.headers), **said}
         if self.location and "location" in headers:
             headers["location"] = _changed(headers["location"], self.location)
         body = right.body
         if self.set or self.drop:
-            members = {**right.members, **place.filled(dict(self.set))}
+            members = {**right.members, **json.loads(place.filled(json.dumps(self.set)))}
             kept = {name: one for name, one in members.items() if name not in self.drop}
             body = json.dumps(kept, ensure_ascii=False, indent=2)
         if self.body is not None:

@@ -28,7 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.answering.steps import note_of_step
 from humanmcp.extensions.authority import answers
@@ -37,7 +37,7 @@ from humanmcp.extensions.authority.grants import CODE_LIVES, Grants
 from humanmcp.extensions.authority.mistakes import Mistake, mistakes, of_step
 from humanmcp.extensions.authority.musts import in_use
 from humanmcp.extensions.authority.orders import ORDER
-from humanmcp.extensions.authority.steps import Step, WebRequest, WebResponse, named, read_response
+from humanmcp.extensions.authority.steps import Step, WebResponse, named, read_response
 from humanmcp.inbox.atomic import replace_file
 from humanmcp.inbox.attendant import PollSchedule
 from humanmcp.inbox.contract import (
@@ -66,8 +66,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from humanmcp.extensions.authority.answers import Consent, Place, Prepared
-    from humanmcp.extensions.authority.grants import Grant
+    from humanmcp.extensions.authority.answers import Asked, Place, Prepared
+    from humanmcp.extensions.authority.grants import Grant, IssuedCode
     from humanmcp.inbox.contract import Inbox
 
 logger = logging.getLogger(__name__)
@@ -91,12 +91,8 @@ class Ticket(NamedTuple):
     form: str
     """What the page's form must send."""
     number: int
-    consent: Consent
-    place: Place
-
-    @property
-    def redirect_uri(self) -> str:
-        return self.consent.redirect_uri
+    consent: IssuedCode
+    client: str
 
 
 class Outgoing(NamedTuple):
@@ -106,23 +102,15 @@ class Outgoing(NamedTuple):
     number: int = 0
 
 
-@dataclass(eq=False, slots=True)
-class _Asked:
-    """A request that is not answered. `told` gets the response, or the ticket of a consent."""
-
-    request: WebRequest
-    step: Step
-    place: Place
-    told: Callable[[Outgoing | Ticket], object]
-    error: str = ""
-    scope: str = ""
+Told: TypeAlias = "Callable[[Outgoing | Ticket], object]"
+"""It gets the response, or the ticket of a consent. It is called once, from another thread."""
 
 
 @dataclass(eq=False, slots=True)
 class _Waiting:
     """A step in the inbox. `out` is what goes out, once somebody decided."""
 
-    asked: _Asked
+    asked: Asked
     prepared: Prepared
     facts: dict[str, Any]
     item: Item
@@ -245,17 +233,9 @@ class AuthoritySession:
         if is_new:
             self._do(self._keep_if_possible)
 
-    def ask(  # noqa: PLR0913, PLR0917 - a request, and who waits
-        self,
-        request: WebRequest,
-        step: Step,
-        place: Place,
-        told: Callable[[Outgoing | Ticket], object],
-        error: str = "",
-        scope: str = "",
-    ) -> None:
-        """Bring a request. `told` is called once, from another thread."""
-        self._do(partial(self._arrived, _Asked(request, step, place, told, error, scope)))
+    def ask(self, asked: Asked, told: Told) -> None:
+        """Bring a request."""
+        self._do(partial(self._arrived, asked, told))
 
     def await_decision(self, ticket: str, told: Callable[[Outgoing | None], object]) -> None:
         """Call `told`, from another thread, with what goes out for a consent; None if unknown."""
@@ -305,15 +285,15 @@ class AuthoritySession:
 
     # -- a request --------------------------------------------------------------------------------
 
-    def _arrived(self, asked: _Asked) -> None:
+    def _arrived(self, asked: Asked, told: Told) -> None:
         waits = sum(one.is_shown and one.out is None for one in self._waiting.values())
         if waits >= MOST_WAITING and asked.step in {*self._by_hand, Step.AUTHORIZE}:
-            asked.told(Outgoing(_MANY))
+            told(Outgoing(_MANY))
             return
         with self._lock:
             before = self._grants.copied() if asked.step in _CHANGES else None
         try:
-            self._answer(asked)
+            self._answer(asked, told)
         except (InboxError, OSError) as error:  # what is not kept or recorded has not happened
             logger.warning("a step of signing in cannot be kept: %s", error)
             self._waiting.pop(self._numbers, None)
@@ -321,13 +301,13 @@ class AuthoritySession:
                 with self._lock:
                     self._grants.undo(before)
                 self._keep_if_possible()
-            asked.told(Outgoing(_MANY))
+            told(Outgoing(_MANY))
         except Exception:
             self._waiting.pop(self._numbers, None)
-            asked.told(Outgoing(_LOST))
+            told(Outgoing(_LOST))
             raise
 
-    def _answer(self, asked: _Asked) -> None:
+    def _answer(self, asked: Asked, told: Told) -> None:
         self._numbers += 1
         prepared = self._prepared(asked)
         number, text = self._numbers, asked.request.text()
@@ -357,35 +337,32 @@ class AuthoritySession:
                 self._tell(self._session.name, number, asked.step.value)
             self._schedule.arrived(time.monotonic())
             if consent is None:
-                waiting.listeners.append(asked.told)
+                waiting.listeners.append(told)
             else:
                 name, form = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
-                waiting.ticket = Ticket(name, form, number, consent, asked.place)
+                waiting.ticket = Ticket(name, form, number, consent, prepared.client)
                 self._tickets[name] = number
-                asked.told(waiting.ticket)
+                told(waiting.ticket)
             return
         response = prepared.right
         if mistake is not None:
             response = mistake.put_into(response, asked.place)
         rule = f"{KIND}: rule {'right' if mistake is None else mistake.id}"
-        waiting.listeners.append(asked.told)
+        waiting.listeners.append(told)
         self._decide(number, response, rule, mistake="" if mistake is None else mistake.id)
 
-    def _prepared(self, asked: _Asked) -> Prepared:
+    def _prepared(self, asked: Asked) -> Prepared:
         now = self._now()
         with self._lock:
             self._grants.forget_codes(now)
-            found = answers.prepare(
-                *(asked.step, asked.place, self._grants, asked.request, now),
-                *(asked.error, asked.scope),
-            )
+            found = answers.prepare(asked, self._grants, now)
         if asked.step in _CHANGES:
             self._keep()
         if found.client:
             self._session.keep_facts(NegotiatedState(), client=one_line(found.client, 60))
         return found
 
-    def _mistake(self, asked: _Asked) -> Mistake | None:
+    def _mistake(self, asked: Asked) -> Mistake | None:
         """Take the mistake that a person has chosen for the next step of this kind."""
         found = self._armed.get(asked.step)
         if found is None or asked.step in self._by_hand or asked.step is Step.AUTHORIZE:
@@ -394,23 +371,22 @@ class AuthoritySession:
             return None
         return self._armed.pop(asked.step)
 
-    def _facts(self, asked: _Asked, prepared: Prepared) -> dict[str, Any]:
+    def _facts(self, asked: Asked, prepared: Prepared) -> dict[str, Any]:
         """Return what the kind reads beside the request: no secret is in it."""
-        consent, place = prepared.consent, asked.place
+        consent = prepared.consent
         ready = dict(prepared.ready) or {"right": prepared.right.text}
         if consent is not None or asked.step is not Step.AUTHORIZE:
             rows = of_step(asked.step)
-            ready |= {one.id: one.put_into(prepared.right, place).text for one in rows}
+            ready |= {one.id: one.put_into(prepared.right, asked.place).text for one in rows}
         return {
             "step": asked.step.value,
             "right": prepared.right.text,
             "ready": ready,
-            "place": place._asdict(),
             "why": prepared.why,
             "client": prepared.client or without_secrets(asked.request.header("user-agent"))[:60],
             "redirect": "" if consent is None else consent.redirect_uri,
             "scope": "" if consent is None else consent.scope,
-            "resource": place.resource,
+            "resource": asked.place.resource,
             "consent": consent is not None,
         }
 
@@ -484,8 +460,7 @@ class AuthoritySession:
             raise
         if consent is not None and gives:
             with self._lock:
-                code = consent.code(waiting.asked.place, self._now())
-                values["code"] = self._grants.issue_code(code)
+                values["code"] = self._grants.issue_code(consent, self._now())
         self._session.keep_facts(NegotiatedState())
         waiting.answer = Answer(answer.text, by, self._stamp(), deliberate or bool(mistake))
         waiting.out = Outgoing(answer.filled(values), number)

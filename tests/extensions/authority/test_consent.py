@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from humanmcp.extensions.authority.answers import Place
+from humanmcp.extensions.authority.answers import Asked, Place
 from humanmcp.extensions.authority.grants import CODE_LIVES, Grants, IssuedCode, challenge_of
 from humanmcp.extensions.authority.mistakes import of_step
 from humanmcp.extensions.authority.session import MOST_WAITING, AuthoritySession, Outgoing, Ticket
@@ -38,9 +38,9 @@ class Sitting:
         self.codes: list[IssuedCode] = []
         issued = Grants.issue_code
 
-        def issue(grants: Grants, code: IssuedCode) -> str:
+        def issue(grants: Grants, code: IssuedCode, now: float) -> str:
             self.codes.append(code)
-            return issued(grants, code)
+            return issued(grants, code, now)
 
         monkeypatch.setattr(Grants, "issue_code", issue)
         self.inbox = FolderInbox(home)
@@ -53,7 +53,7 @@ class Sitting:
     def ask(self, step: Step, request: WebRequest) -> Outgoing | Ticket:
         """Bring a request. Returns what is said at once."""
         told: list[Outgoing | Ticket] = []
-        self.session.ask(request, step, PLACE, told.append)
+        self.session.ask(Asked(step, PLACE, request), told.append)
         self.session.step(time.monotonic())
         (found,) = told
         if isinstance(found, Outgoing):
@@ -186,7 +186,8 @@ def test_a_decision_that_the_disk_refused_is_made_once_or_never(
     """What was ordered before it neither; and the client of one of them has gone meanwhile."""
     sitting.order("hand resource-metadata")
     told: list[Outgoing | Ticket] = []
-    sitting.session.ask(WebRequest("GET", "/"), Step.RESOURCE, PLACE, told.append)
+    asked = Asked(Step.RESOURCE, PLACE, WebRequest("GET", "/"))
+    sitting.session.ask(asked, told.append)
     ticket = sitting.authorize()
     assert isinstance(ticket, Ticket)
     name = sitting.session.name

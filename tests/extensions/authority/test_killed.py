@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
-from humanmcp.extensions.authority.answers import Place
+from humanmcp.extensions.authority.answers import Asked, Place
 from humanmcp.extensions.authority.grants import challenge_of
 from humanmcp.extensions.authority.session import AuthoritySession, Outgoing, Ticket
 from humanmcp.extensions.authority.steps import Step, WebRequest
@@ -57,7 +57,8 @@ class Client:
             members = {"redirect_uris": [URI], "token_endpoint_auth_method": "none"}
             body = json.dumps({"client_name": NAME, **members})
         method = "GET" if query else "POST"
-        self.session.ask(WebRequest(method, "/", query, body=body), step, PLACE, told.append)
+        request = WebRequest(method, "/", query, body=body)
+        self.session.ask(Asked(step, PLACE, request), told.append)
         self.session.step(time.monotonic())
         (found,) = told
         if isinstance(found, Outgoing):

@@ -25,7 +25,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from humanmcp.extensions.authority.answers import Place
+from humanmcp.extensions.authority.answers import Asked, Place
 from humanmcp.extensions.authority.grants import CODE_LIVES, TOKEN_LIVES, challenge_of
 from humanmcp.extensions.authority.session import AuthoritySession, Outgoing, Ticket
 from humanmcp.extensions.authority.steps import Step, WebRequest
@@ -51,7 +51,7 @@ def _disk_that_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @dataclass(eq=False)
-class Asked:
+class Consent:
     """A consent that was asked for; `is_allowed` once a person said yes."""
 
     ticket: Ticket
@@ -69,7 +69,7 @@ class Code:
     """A code that came back to a client."""
 
     text: str
-    of: Asked
+    of: Consent
 
 
 @dataclass(eq=False)
@@ -117,7 +117,7 @@ class Promise(RuleBasedStateMachine):
 
     def ask(self, step: Step, place: Place, request: WebRequest) -> Outgoing | Ticket:
         told: list[Outgoing | Ticket] = []
-        self.session.ask(request, step, place, told.append)
+        self.session.ask(Asked(step, place, request), told.append)
         self.session.step(time.monotonic())
         (found,) = told
         if isinstance(found, Outgoing) and found.number:
@@ -158,7 +158,7 @@ class Promise(RuleBasedStateMachine):
         client: tuple[Place, str],
         is_own: bool,  # noqa: FBT001 - drawn
         uri: str,
-    ) -> Asked | MultipleResults[Asked]:
+    ) -> Consent | MultipleResults[Consent]:
         """A browser opens the page."""
         place = client[0] if is_own else PLACES[client[0] == PLACES[0]]
         query = urlencode(
@@ -174,12 +174,12 @@ class Promise(RuleBasedStateMachine):
         found = self.ask(Step.AUTHORIZE, place, WebRequest("GET", "/as/authorize", query))
         assert isinstance(found, Ticket) is (is_own and "evil" not in uri)
         if isinstance(found, Ticket):
-            return Asked(found, place, client[1], self.process)
+            return Consent(found, place, client[1], self.process)
         assert "evil" not in found.response.header("location")
         return multiple()
 
     @rule(asked=consents, how=st.sampled_from(["allow", "deny", "evil", "form", "state-wrong"]))
-    def decide(self, asked: Asked, how: str) -> None:
+    def decide(self, asked: Consent, how: str) -> None:
         """A person answers the consent, rightly or not."""
         if asked.process != self.process:
             return
@@ -198,7 +198,7 @@ class Promise(RuleBasedStateMachine):
         if not asked.is_decided and how in ("allow", "deny", "state-wrong"):
             asked.is_decided, asked.is_allowed, asked.at = True, how != "deny", self.clock
 
-    def out(self, asked: Asked) -> Outgoing | None:
+    def out(self, asked: Consent) -> Outgoing | None:
         """Return what a browser that asks now gets at once, if anything."""
         told: list[Outgoing | None] = []
         self.session.await_decision(asked.ticket.name, told.append)
@@ -206,7 +206,7 @@ class Promise(RuleBasedStateMachine):
         return told[0] if told else None
 
     @rule(asked=consents, is_own=st.booleans())
-    def refuse_on_the_page(self, asked: Asked, is_own: bool) -> None:  # noqa: FBT001 - drawn
+    def refuse_on_the_page(self, asked: Consent, is_own: bool) -> None:  # noqa: FBT001 - drawn
         if asked.process != self.process:
             return
         self.session.deny(asked.ticket.name, asked.ticket.form if is_own else "wrong")
@@ -214,7 +214,7 @@ class Promise(RuleBasedStateMachine):
         asked.is_decided = asked.is_decided or is_own
 
     @rule(target=codes, asked=consents, is_written=st.booleans())
-    def fetch(self, asked: Asked, is_written: bool) -> Code | MultipleResults[Code]:  # noqa: FBT001 - drawn
+    def fetch(self, asked: Consent, is_written: bool) -> Code | MultipleResults[Code]:  # noqa: FBT001 - drawn
         """The browser looks whether somebody has decided."""
         found = self.out(asked) if asked.process == self.process else None
         if found is None:
@@ -232,7 +232,7 @@ class Promise(RuleBasedStateMachine):
     def consent(self, client: tuple[Place, str]) -> Code | MultipleResults[Code]:
         """All goes well until there is a code: the way to what may go wrong with it."""
         asked = self.authorize(client, is_own=True, uri=URI)
-        assert isinstance(asked, Asked)
+        assert isinstance(asked, Consent)
         self.decide(asked, "allow")
         return self.fetch(asked, is_written=True)
 
@@ -256,7 +256,7 @@ class Promise(RuleBasedStateMachine):
         place = code.of.place if is_here else other[0]
         client = code.of.client if is_own else other[1]
         form = {"grant_type": "authorization_code", "client_id": client, "code": code.text}
-        body = urlencode({**form, "redirect_uri": code.of.ticket.redirect_uri})
+        body = urlencode({**form, "redirect_uri": code.of.ticket.consent.redirect_uri})
         body += f"&code_verifier={verifier}"
         found = self.ask(Step.TOKEN, place, WebRequest("POST", "/as/token", body=body))
         assert isinstance(found, Outgoing)

