@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from humanmcp.extensions.judge.misbehaviours import every
+from humanmcp.extensions.judge.server_faults import every
 from humanmcp.extensions.judge.verdicts import Word
 from humanmcp.setup import hosts
 from tests.clients.reactions import commands

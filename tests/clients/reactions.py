@@ -3,7 +3,7 @@
     python -m tests.clients.reactions [CASE…]       print each case, and write the table
 
 The clients are the SDKs that `python -m tools.install clients` installs. The cases are those of
-`odd_results.toml`, and of `humanmcp/extensions/judge/misbehaviours.toml` with a `problem`. What the
+`odd_results.toml`, and of `humanmcp/extensions/judge/server_faults.toml` with a `problem`. What the
 check says of a case is its row; where cases of one row differ, it is unknown for a client (`?`).
 """
 
@@ -18,9 +18,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from humanmcp.extensions.judge.misbehaviours import misbehaviour
-from humanmcp.extensions.judge.misbehaviours import rows as all_rows
 from humanmcp.extensions.judge.playing import Player
+from humanmcp.extensions.judge.server_faults import rows as all_rows
+from humanmcp.extensions.judge.server_faults import server_fault
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import HINTS, Diagnostic
 from humanmcp.protocol.tables import reactions
@@ -61,7 +61,7 @@ def commands(
 def judged(name: str) -> list[Diagnostic]:
     """Judge a whole session in which a case is answered oddly: what is said of the odd lines."""
     judge, number = ConversationJudge(), 0
-    player = Player(misbehaviour(name)) if name in LINES else None
+    player = Player(server_fault(name)) if name in LINES else None
     methods = ("tools/list", "tools/call", "ping") if player else (name.partition(":")[0],)
     found: list[Diagnostic] = []
     for token, method in enumerate(dict.fromkeys(("initialize", INITIALIZED, *methods)), 1):

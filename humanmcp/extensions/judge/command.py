@@ -13,9 +13,9 @@ from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.person_files import write_whole
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, rewrite, to_stderr
-from humanmcp.extensions.judge.misbehaviours import Misbehaviour, every, measure_of
 from humanmcp.extensions.judge.reports import FORMATS, report, said, summary
 from humanmcp.extensions.judge.running import Client, JudgeError, run_client
+from humanmcp.extensions.judge.server_faults import ServerFault, every, measure_of
 from humanmcp.extensions.judge.serving import serve
 from humanmcp.extensions.judge.verdicts import Verdict, Word, verdict
 from humanmcp.locales import say
@@ -102,8 +102,8 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
     return WORSE if worse or interrupted else 0
 
 
-def _chosen(only: str | None) -> list[Misbehaviour]:
-    """Return the misbehaviours to play: those whose name or place is given.
+def _chosen(only: str | None) -> list[ServerFault]:
+    """Return the faults to play: those whose name or place is given.
 
     What other extensions bring needs a client that is prepared for it: it must be named.
 
@@ -117,7 +117,7 @@ def _chosen(only: str | None) -> list[Misbehaviour]:
     known = {name for one in rows for name in (one.name, one.place)}
     for name in wanted:
         if name not in known:
-            raise JudgeError("no misbehaviour", name=name or '""')
+            raise JudgeError("no fault", name=name or '""')
     return [one for one in rows if one.name in wanted or one.place in wanted]
 
 
@@ -151,7 +151,7 @@ def _write_expected(file: str, verdicts: Iterable[Verdict]) -> None:
         raise JudgeError("not written", file=file, why=error) from error
 
 
-def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[Verdict], bool]:
+def _judge(client: Client, chosen: list[ServerFault], jobs: int) -> tuple[list[Verdict], bool]:
     """Play the good servers, then all others. Return the verdicts, and whether it was stopped.
 
     Raises:
@@ -166,7 +166,7 @@ def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[
     verdicts: dict[str, Verdict] = {}
     interrupted = False
     with ThreadPoolExecutor(max(1, jobs)) as pool:
-        runs: dict[Future[Run], Misbehaviour] = {}
+        runs: dict[Future[Run], ServerFault] = {}
         try:
             for one in played:
                 runs[pool.submit(run_client, client, one, stopped)] = one
@@ -184,7 +184,7 @@ def _judge(client: Client, chosen: list[Misbehaviour], jobs: int) -> tuple[list[
     return [verdicts[one.name] for one in played if one.name in verdicts], interrupted
 
 
-def _good(client: Client, row: Misbehaviour, stopped: threading.Event) -> Run:
+def _good(client: Client, row: ServerFault, stopped: threading.Event) -> Run:
     """Run the client with a server that makes no mistake.
 
     Raises:

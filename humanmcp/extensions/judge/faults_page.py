@@ -12,8 +12,8 @@ from humanmcp.desk import rights
 from humanmcp.desk.context import desk_of, page, page_router
 from humanmcp.desk.inbox.waiting_list import ListFilter, listed
 from humanmcp.desk.routing import FormValues
-from humanmcp.extensions.judge.misbehaviours import RIGHT, WRONG, misbehaviour
 from humanmcp.extensions.judge.reports import GRAVE, notes_of, said
+from humanmcp.extensions.judge.server_faults import RIGHT, WRONG, server_fault
 from humanmcp.extensions.judge.trying import ORDER, to_try, tried
 from humanmcp.extensions.judge.verdicts import Word
 from humanmcp.inbox.contract import UnknownItemError
@@ -58,7 +58,7 @@ def _page(request: Request, name: str, why: str = "") -> HTMLResponse:
         judged=[
             {
                 "name": one.name,
-                "what": misbehaviour(one.name).what(),
+                "what": server_fault(one.name).what(),
                 "word": said(one.word),
                 "kind": _KINDS.get(one.word, "answered"),
                 "notes": notes_of(one),

@@ -21,11 +21,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.extensions.judge.misbehaviours import (
+from humanmcp.extensions.judge.server_faults import (
     GOOD,
     RIGHT,
-    Misbehaviour,
-    misbehaviour,
+    ServerFault,
+    server_fault,
     tool,
     written,
 )
@@ -94,8 +94,8 @@ def events(folder: Path) -> list[Event]:
     return sorted(found)
 
 
-def take_next(base: Path, transport: str) -> tuple[Misbehaviour, Path]:
-    """Take the next misbehaviour that this transport can have, and the folder of its record.
+def take_next(base: Path, transport: str) -> tuple[ServerFault, Path]:
+    """Take the next fault that this transport can have, and the folder of its record.
 
     `base/queue` has a folder for each, named NUMBER-NAME. It moves to `base/taken`, so that each is
     taken once, by whichever process. After the last one, the server does nothing wrong.
@@ -104,7 +104,7 @@ def take_next(base: Path, transport: str) -> tuple[Misbehaviour, Path]:
         FileNotFoundError: the folder is gone, because `humanmcp judge` has ended.
     """
     for folder in sorted((base / "queue").iterdir()):
-        row = misbehaviour(folder.name.partition("-")[2])
+        row = server_fault(folder.name.partition("-")[2])
         if row.transport in ("", transport):
             with suppress(FileNotFoundError):  # another process was quicker
                 return row, folder.rename(base / "taken" / folder.name)
@@ -116,21 +116,21 @@ def take_next(base: Path, transport: str) -> tuple[Misbehaviour, Path]:
 class Player:
     """Decides what is done with each message; how it is written is its caller's."""
 
-    def __init__(self, row: Misbehaviour, tools: Sequence[str] = ("t",)) -> None:
+    def __init__(self, row: ServerFault, tools: Sequence[str] = ("t",)) -> None:
         self.row = row
         self._tools = tools
         self._seen: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def is_odd(self, message: dict[str, Any]) -> bool:
-        """Return True if this message is the one to which the misbehaviour belongs."""
+        """Return True if this message is the one to which the fault belongs."""
         method = str(message.get("method", ""))
         with self._lock:
             self._seen[method] += 1
             return method == self.row.method and self.row.nth in (0, self._seen[method])
 
     def steps(self, message: dict[str, Any]) -> tuple[tuple[Any, ...], bool]:
-        """Return the steps to take for a message, and whether they are the misbehaviour."""
+        """Return the steps to take for a message, and whether they are the fault."""
         if self.is_odd(message):
             return self.row.steps, True
         is_request = "id" in message and "method" in message
@@ -163,7 +163,7 @@ class Player:
                 time.sleep(step.get("pause", content if what == "wait" else 0))
 
     def encoded(self, text: str) -> bytes:
-        """Return a text in the encoding of the misbehaviour."""
+        """Return a text in the encoding of the fault."""
         errors = "surrogatepass" if self.row.encoding == "utf-8" else "strict"
         return text.encode(self.row.encoding, errors)
 
@@ -302,7 +302,7 @@ class HttpServer(ThreadingHTTPServer):
 
 
 class NextSessions:
-    """Gives each new session the next misbehaviour."""
+    """Gives each new session the next fault."""
 
     def __init__(self, base: Path, tools: Sequence[str]) -> None:
         self._base = base
@@ -472,7 +472,7 @@ class _Handler(BaseHTTPRequestHandler):
 def main(folder: str, seconds: str, tools: str, name: str = "") -> None:
     """Serve one client over stdio."""
     base = Path(folder)
-    row, kept_in = (misbehaviour(name), base) if name else take_next(base, "stdio")
+    row, kept_in = (server_fault(name), base) if name else take_next(base, "stdio")
     timer = threading.Timer(float(seconds), os._exit, (0,))
     timer.daemon = True
     timer.start()

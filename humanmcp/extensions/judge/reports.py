@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.junit import Case, junit
 from humanmcp.common.web_folder import palette
-from humanmcp.extensions.judge.misbehaviours import every
+from humanmcp.extensions.judge.server_faults import every
 from humanmcp.extensions.judge.verdicts import Verdict, Word
 from humanmcp.locales import say, spoken_language
 from humanmcp.protocol.json.visible import visible

@@ -35,7 +35,7 @@ from humanmcp.setup.hosts import BY_NAME, HostCommand, local_entry, snippet
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from humanmcp.extensions.judge.misbehaviours import Misbehaviour
+    from humanmcp.extensions.judge.server_faults import ServerFault
     from humanmcp.setup.hosts import Host
 
 KEPT: Final = 100_000
@@ -70,7 +70,7 @@ class Client:
 
     In `words`, `{server}` is the command of the server as one word, `{server...}` as several,
     `{url}` its address, `{config}` a file in the form of `host`. Without any of them it is in the
-    variable HUMANMCP_SERVER. `seconds` count from the misbehaviour, `most` from the start.
+    variable HUMANMCP_SERVER. `seconds` count from the fault, `most` from the start.
     """
 
     words: tuple[str, ...]
@@ -108,7 +108,7 @@ class Run:
 
     @property
     def odd_at(self) -> float | None:
-        """When the misbehaviour began; None if it never did."""
+        """When the fault began; None if it never did."""
         return min((one.at for one in self.events if one.what == "odd"), default=None)
 
 
@@ -178,7 +178,7 @@ class _Program:
                 os.killpg(self.process.pid, number)
 
 
-def run_client(client: Client, row: Misbehaviour, stopped: threading.Event) -> Run:
+def run_client(client: Client, row: ServerFault, stopped: threading.Event) -> Run:
     """Run it once. Ends it early when `stopped` is set.
 
     Raises:
@@ -211,9 +211,7 @@ def run_client(client: Client, row: Misbehaviour, stopped: threading.Event) -> R
 
 
 @contextlib.contextmanager
-def _words(
-    client: Client, row: Misbehaviour, folder: Path
-) -> Iterator[tuple[list[str], list[str]]]:
+def _words(client: Client, row: ServerFault, folder: Path) -> Iterator[tuple[list[str], list[str]]]:
     """Yield the command line of the client, and of the server. Over HTTP, the server runs."""
     life = client.seconds + client.most + 2 * GRACE
     server = server_command(folder, life, client.tools, row.name)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import to_stderr
-from humanmcp.extensions.judge.misbehaviours import GOOD, RIGHT, WRONG, misbehaviour
 from humanmcp.extensions.judge.playing import SERVER, HttpServer, NextSessions, events
 from humanmcp.extensions.judge.reports import SECTION, said
 from humanmcp.extensions.judge.running import Run, configuration, end_all, processes, server_command
+from humanmcp.extensions.judge.server_faults import GOOD, RIGHT, WRONG, server_fault
 from humanmcp.extensions.judge.trying import SHOWN
 from humanmcp.extensions.judge.verdicts import Verdict, verdict
 from humanmcp.locales import say
@@ -25,8 +25,8 @@ from humanmcp.setup.hosts import BY_NAME
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from humanmcp.extensions.judge.misbehaviours import Misbehaviour
     from humanmcp.extensions.judge.running import Client
+    from humanmcp.extensions.judge.server_faults import ServerFault
 
 _LIFE: Final = 24 * 3600.0
 """Seconds after which a server ends which its client does not end."""
@@ -36,7 +36,7 @@ _LOOK_EVERY: Final = 0.2
 class _Meetings:
     """The servers that the client meets one after the other, and what was seen of it."""
 
-    def __init__(self, base: Path, chosen: Iterable[Misbehaviour]) -> None:
+    def __init__(self, base: Path, chosen: Iterable[ServerFault]) -> None:
         for number, row in enumerate((GOOD, *chosen)):
             (base / "queue" / f"{number:03}-{row.name}").mkdir(parents=True)
         (base / "taken").mkdir()
@@ -87,11 +87,11 @@ class _Meetings:
         return [verdict(row, run, good) for row, run in zip(rows, runs, strict=True)]
 
 
-def _row(folder: Path) -> Misbehaviour:
-    return misbehaviour(folder.name.partition("-")[2])
+def _row(folder: Path) -> ServerFault:
+    return server_fault(folder.name.partition("-")[2])
 
 
-def serve(client: Client, chosen: Iterable[Misbehaviour], port: int) -> list[Verdict]:
+def serve(client: Client, chosen: Iterable[ServerFault], port: int) -> list[Verdict]:
     """Be one server after the other until Ctrl-C, or until there is none that is left.
 
     Raises:

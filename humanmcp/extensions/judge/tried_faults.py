@@ -14,7 +14,7 @@ from humanmcp.server.moments import LEFT_TO_A_PERSON, Acted, Capability
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.extensions.judge.misbehaviours import Misbehaviour
+    from humanmcp.extensions.judge.server_faults import ServerFault
     from humanmcp.inbox.contract import Reply
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.server.moments import Way
@@ -27,7 +27,7 @@ class TriedFaults(Capability):
 
     def __init__(self, way: Way) -> None:
         self._way = way
-        self._left: list[Misbehaviour] = []
+        self._left: list[ServerFault] = []
 
     def order(self, reply: Reply) -> None:
         if reply.order is not Order.EXTENSION or reply.text not in ("faults on", "faults off"):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import seconds_of
-from humanmcp.extensions.judge.misbehaviours import RIGHT, WRONG, Misbehaviour, misbehaviours
 from humanmcp.extensions.judge.playing import KEPT, Event
 from humanmcp.extensions.judge.running import Run
+from humanmcp.extensions.judge.server_faults import RIGHT, WRONG, ServerFault, server_faults
 from humanmcp.extensions.judge.verdicts import Verdict, verdict
 from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
 
@@ -32,15 +32,15 @@ _ORDERED: Final = f"{ON_PURPOSE}{ORDER} "
 _GOOD: Final = Run([], None, output=RIGHT)
 
 
-def by(row: Misbehaviour) -> str:
+def by(row: ServerFault) -> str:
     """Return the author of a wrong answer in the transcript."""
     return f"{_RULE}{row.name}"
 
 
-def to_try(facts: SessionFacts, negotiated: NegotiatedState) -> list[Misbehaviour]:
+def to_try(facts: SessionFacts, negotiated: NegotiatedState) -> list[ServerFault]:
     """Return what can be wrong in the one answer to a call of this session, without waiting."""
     fitting = []
-    for row in misbehaviours().values():
+    for row in server_faults().values():
         lines = [step.get("line", "") for step in row.steps]
         is_one_answer = bool(lines) and all(step.keys() <= {"line", "right"} for step in row.steps)
         is_long = any("«" in line for line in lines)
@@ -79,5 +79,5 @@ def tried(frames: Iterable[Frame]) -> tuple[list[Verdict], bool]:
             what = "odd" if is_odd else frame.direction.value
             run.ended_at = seconds_of(frame.at)
             run.events.append(Event(run.ended_at, what, frame.text[: KEPT["in"]]))
-    rows = misbehaviours()
+    rows = server_faults()
     return [verdict(rows[name], one, _GOOD) for name, one in runs.items() if name in rows], is_on

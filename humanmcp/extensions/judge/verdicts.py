@@ -12,16 +12,16 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.extensions.judge.misbehaviours import RIGHT, WRONG
 from humanmcp.extensions.judge.playing import SERVER
+from humanmcp.extensions.judge.server_faults import RIGHT, WRONG
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.validation.redaction import Redaction, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from humanmcp.extensions.judge.misbehaviours import Misbehaviour
     from humanmcp.extensions.judge.running import Run
+    from humanmcp.extensions.judge.server_faults import ServerFault
 
 
 class Word(enum.StrEnum):
@@ -144,12 +144,12 @@ DECISIONS: Final[Mapping[str, tuple[_Decision, ...]]] = {
 
 
 class Verdict(NamedTuple):
-    """What a client did with one misbehaviour, and what proves it."""
+    """What a client did with one fault, and what proves it."""
 
     name: str
     word: Word
     seconds: float
-    """From the misbehaviour to the end of the client, or of its time."""
+    """From the fault to the end of the client, or of its time."""
     lines: tuple[str, ...]
     """The lines that prove it: what the server did, then what the client sent and printed."""
     notes: tuple[str, ...] = ()
@@ -188,7 +188,7 @@ _SEARCHED: Final = 20_000
 """Characters of a message in which secrets are searched; far fewer are shown."""
 
 
-def facts(row: Misbehaviour, run: Run, good: Run) -> dict[str, bool]:
+def facts(row: ServerFault, run: Run, good: Run) -> dict[str, bool]:
     """Return what was seen of a run, compared with that against a good server."""
     odd_at = run.odd_at
     output, before = run.output or "", good.output or ""
@@ -228,11 +228,11 @@ def facts(row: Misbehaviour, run: Run, good: Run) -> dict[str, bool]:
         "unseen": run.output is None,
         # it does not print results, also not those of the good server
         "blind": run.output is None or RIGHT not in before,
-        # the misbehaviour concerns the result of a call, which only the output could show
+        # the fault concerns the result of a call, which only the output could show
         "in call": row.method == "tools/call",
         # it sent all the requests and notifications that it sends to the good server
         "went on": _methods(good) <= _methods(run) and _said_after(run),
-        # it did nothing for a while after the misbehaviour, or before it got no answer
+        # it did nothing for a while after the fault, or before it got no answer
         "late": odd_at is not None
         and (bool(row.unanswered) or run.ended_at - odd_at > LATE + waits + tail),
         # it says so, or it cancelled its request
@@ -248,7 +248,7 @@ def facts(row: Misbehaviour, run: Run, good: Run) -> dict[str, bool]:
     }
 
 
-def verdict(row: Misbehaviour, run: Run, good: Run) -> Verdict:
+def verdict(row: ServerFault, run: Run, good: Run) -> Verdict:
     """Decide the word."""
     seen = facts(row, run, good)
     word = next(
@@ -307,7 +307,7 @@ def _methods(run: Run) -> set[str]:
 
 
 def _said_after(run: Run) -> bool:
-    """Return True if the client sent something after the misbehaviour, other than to cancel."""
+    """Return True if the client sent something after the fault, other than to cancel."""
     begun = run.odd_at or 0.0
     return any(
         one.what == "in" and one.at > begun and _CANCELLED not in one.text for one in run.events

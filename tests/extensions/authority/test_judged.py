@@ -19,9 +19,9 @@ from humanmcp.extensions.authority.grants import challenge_of
 from humanmcp.extensions.authority.judged import BREACHES, rows
 from humanmcp.extensions.authority.mistakes import mistakes
 from humanmcp.extensions.authority.musts import musts
-from humanmcp.extensions.judge.misbehaviours import WRONG, every, measure_of
 from humanmcp.extensions.judge.playing import HttpServer, HttpSession
 from humanmcp.extensions.judge.running import Client, run_client
+from humanmcp.extensions.judge.server_faults import WRONG, every, measure_of
 from humanmcp.extensions.judge.verdicts import DECISIONS, Word, verdict
 
 ORIGIN: Final = "http://127.0.0.1:8080"

@@ -17,19 +17,19 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.extensions.judge import command, running
-from humanmcp.extensions.judge.misbehaviours import (
-    GOOD,
-    RIGHT,
-    WRONG,
-    Misbehaviour,
-    duties,
-    misbehaviour,
-    misbehaviours,
-    written,
-)
 from humanmcp.extensions.judge.playing import Event
 from humanmcp.extensions.judge.reports import FORMATS, report
 from humanmcp.extensions.judge.running import Client, JudgeError, Run, run_client
+from humanmcp.extensions.judge.server_faults import (
+    GOOD,
+    RIGHT,
+    WRONG,
+    ServerFault,
+    duties,
+    server_fault,
+    server_faults,
+    written,
+)
 from humanmcp.extensions.judge.verdicts import DECISIONS, Verdict, Word, facts, verdict
 from humanmcp.locales import sentences_of
 from tests.support.secrets import CANARY
@@ -45,11 +45,11 @@ def client(way: str, seconds: float = 5.0) -> Client:
 
 
 def judged(way: str, name: str, seconds: float = 5.0) -> Verdict:
-    """Judge it with one misbehaviour."""
+    """Judge it with one fault."""
     good = run_client(client(way), GOOD, threading.Event())
     assert good.status == 0, good.output
-    run = run_client(client(way, seconds), misbehaviour(name), threading.Event())
-    return verdict(misbehaviour(name), run, good)
+    run = run_client(client(way, seconds), server_fault(name), threading.Event())
+    return verdict(server_fault(name), run, good)
 
 
 CAREFUL = {
@@ -129,7 +129,7 @@ def test_a_word_says_no_more_than_what_was_seen(
     seen = [asked, Event(1.1, "odd", "{}"), Event(1.2, "out", "{}")]
     run = Run(seen, status, 1.3, output=output)
     good = Run([asked, Event(1.1, "out", "{}")], 0, 1.2, output=RIGHT)
-    assert verdict(misbehaviour(name), run, good).word is word
+    assert verdict(server_fault(name), run, good).word is word
 
 
 @pytest.mark.parametrize("way", CARELESS)
@@ -143,12 +143,12 @@ def test_a_client_that_is_wrong_in_one_way_is_found_out(way: str) -> None:
     )
 
 
-def test_every_misbehaviour_has_its_sentence_its_duty_and_its_decision() -> None:
+def test_every_fault_has_its_sentence_its_duty_and_its_decision() -> None:
     """And the last decision of each kind needs nothing: one word is always found."""
-    assert len(misbehaviours()) >= 80
+    assert len(server_faults()) >= 80
     for language in ("en", "ja"):
-        assert set(sentences_of("misbehaviour", language)) == set(misbehaviours())
-    for one in misbehaviours().values():
+        assert set(sentences_of("server_fault", language)) == set(server_faults())
+    for one in server_faults().values():
         assert one.duty in duties(), one.name
         assert one.kind in DECISIONS, one.name
     assert all(table[-1][1:] == ((), ()) for table in DECISIONS.values())
@@ -162,7 +162,7 @@ def test_every_misbehaviour_has_its_sentence_its_duty_and_its_decision() -> None
 def test_no_report_has_a_secret_that_the_client_prints_or_sends() -> None:
     """Nor one of its arguments: a report is for others."""
     begin = Event(1, "in", '{"id":1,"method":"initialize"}')
-    row, good = misbehaviour("version_missing"), Run([begin], ended_at=4)
+    row, good = server_fault("version_missing"), Run([begin], ended_at=4)
     verdicts = []
     for _, value, _ in SECRETS:
         texts = [json.dumps(value), *(str(one) for one in value.values())]
@@ -193,7 +193,7 @@ def test_what_a_client_believed_that_prints_nothing_is_seen_by_what_it_sends_the
     events = [Event(1, "in", begin), Event(2, "odd", ""), Event(3, "in", call)]
     good = Run([Event(1, "in", begin), Event(2, "out", "{}"), Event(3, "in", call)], ended_at=4)
     run = Run(events if way == "believed" else events[:2], ended_at=4)
-    assert verdict(misbehaviour(name), run, good).word is word
+    assert verdict(server_fault(name), run, good).word is word
 
 
 UI = '{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}'
@@ -216,7 +216,7 @@ def test_a_tool_for_pages_is_kept_from_the_model_by_a_client_that_shows_pages(
     begin = f'{{"id":1,"method":"initialize","params":{{"capabilities":{capabilities}}}}}'
     call = Event(3, "in", '{"id":3,"method":"tools/call"}')
     events = [Event(1, "in", begin), Event(2, "odd", "")]
-    row, run = misbehaviour("app_only_tool"), Run(events + [call] * calls, output="nobody")
+    row, run = server_fault("app_only_tool"), Run(events + [call] * calls, output="nobody")
     found = verdict(row, run, Run([*events, call], output="right-7421"))
     assert (found.word, list(found.notes)) == (word, notes)
     if not calls:
@@ -244,7 +244,7 @@ def test_words_of_a_crash_in_a_log_are_no_crash(
     call = Event(1, "in", '{"id":2,"method":"tools/call"}')
     good = Run([call, Event(1, "out", "{}")], ended_at=1, output="right-7421")
     run = Run([call, Event(1, "odd", "")], status=1, ended_at=1 + after, output=output)
-    assert verdict(misbehaviour(name), run, good).word is word
+    assert verdict(server_fault(name), run, good).word is word
 
 
 CHANGING = [
@@ -263,14 +263,14 @@ def test_paths_ids_and_numbers_that_change_from_run_to_run_are_nothing_new(line:
     for changing in ("hyawieoo", "tmpa", "01a21b03-6e86-abcd", "4000"):
         run.output = run.output.replace(changing, changing[::-1]) if run.output else ""
     assert run.output != line
-    assert verdict(misbehaviour("no_content"), run, good).word is Word.SILENT
+    assert verdict(server_fault("no_content"), run, good).word is Word.SILENT
     run.output = f"{line}\ncould not read the result"
-    assert verdict(misbehaviour("no_content"), run, good).word is Word.TOLD
+    assert verdict(server_fault("no_content"), run, good).word is Word.TOLD
 
 
 def test_a_wrong_list_has_the_tool_that_the_client_calls() -> None:
     """Otherwise a client fails for another reason: there is no such tool."""
-    for one in misbehaviours().values():
+    for one in server_faults().values():
         for step in one.steps if one.method == "tools/list" else ():
             text = written(step.get("line", ""), one, "1", ("get_weather", "other"))
             tools = json.loads(text).get("result", {}).get("tools") if "result" in text else None
@@ -328,13 +328,13 @@ def test_a_client_that_does_not_end_is_ended_with_all_that_it_started(
     greedy = Client((sys.executable, "-c", program, "{server...}"), seconds=1.0)
     if program is not STUBBORN:
         greedy = replace(greedy, seconds=60.0)
-    run = run_client(greedy, misbehaviour(name), threading.Event())
+    run = run_client(greedy, server_fault(name), threading.Event())
     assert run.ended_for == reason
     assert len(run.output or "") < 300_000
     assert run.left or program is not STUBBORN
     assert list(tmp_path.iterdir()) == []
     assert not [words for words in _command_lines() if str(tmp_path) in words]
-    found = verdict(misbehaviour(name), run, run)
+    found = verdict(server_fault(name), run, run)
     assert found.word is Word.HUNG
     assert found.notes == (() if reason == "late" else (reason,))
 
@@ -355,7 +355,7 @@ server.stdout.readline()
 def test_nothing_remains_that_forgot_who_started_it(tmp_path: Path) -> None:
     """A process with an empty environment, in a session of its own."""
     leaving = Client((sys.executable, "-c", LEAVING, str(tmp_path), "{server...}"))
-    run = run_client(leaving, misbehaviour("banner"), threading.Event())
+    run = run_client(leaving, server_fault("banner"), threading.Event())
     assert [words for words in run.left if str(tmp_path) in words]
     until(lambda: not [one for one in _command_lines() if str(tmp_path) in one], "it is gone")
 
@@ -375,8 +375,8 @@ def test_what_a_client_used_is_shown() -> None:
     nested = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])"
     working = WORKING.replace("{taken}", str(own + 200 << 20))
     words = (sys.executable, "-c", nested, working, "{server...}")
-    run = run_client(Client(words), misbehaviour("banner"), threading.Event())
-    found = verdict(misbehaviour("banner"), run, run).as_json()
+    run = run_client(Client(words), server_fault("banner"), threading.Event())
+    found = verdict(server_fault("banner"), run, run).as_json()
     assert 0.5 <= found["cpu_seconds"] < 5
     assert own + 200 <= found["memory_mb"] < own + 300
     assert found["lines"][-1] == f"   {run.cpu:.1f} s CPU, {run.memory} MB"
@@ -459,7 +459,7 @@ def test_an_interrupt_prints_what_there_is() -> None:
     def waits() -> bool:
         return any("silent_at_call" in one and "playing" in one for one in _command_lines())
 
-    until(waits, "the client of the misbehaviour that lasts")
+    until(waits, "the client of the fault that lasts")
     os.kill(judge.pid, signal.SIGINT)
     out, err = judge.communicate(timeout=30)
     assert judge.returncode == 1
@@ -482,7 +482,7 @@ def test_an_interrupt_while_the_clients_are_started_ends_them(
 ) -> None:
     """No moment is left in which it would only be waited for what was started."""
 
-    def play(_client: Client, row: Misbehaviour, stopped: threading.Event) -> Run:
+    def play(_client: Client, row: ServerFault, stopped: threading.Event) -> Run:
         if row is not GOOD:
             assert stopped.wait(PATIENCE)
         return Run([Event(1.0, "in", "{}")])
@@ -526,8 +526,8 @@ def test_what_cannot_be_known_is_not_guessed(program: str, name: str, word: Word
     """The mistake never began, or was none: the client declared the capability."""
     one = Client((sys.executable, "-c", program, "{server...}"), seconds=2, most=2)
     good = run_client(client("careful"), GOOD, threading.Event())
-    run = run_client(one, misbehaviour(name), threading.Event())
-    found = verdict(misbehaviour(name), run, good)
+    run = run_client(one, server_fault(name), threading.Event())
+    found = verdict(server_fault(name), run, good)
     assert found.word is word, found
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.extensions.judge.misbehaviours import every, misbehaviours
+from humanmcp.extensions.judge.server_faults import every, server_faults
 from humanmcp.extensions.judge.verdicts import Word
 from humanmcp.locales import say
 from humanmcp.protocol.tables.reactions import CLIENTS, Reaction, measured
@@ -30,7 +30,7 @@ def contradictions(table: dict[str, Any]) -> Iterator[str]:
     """Yield the rows in which a run of `humanmcp judge` contradicts the table of `check`."""
     for client in table["clients"]:
         column = COLUMNS.get((client["name"], client["version"]))
-        for row in misbehaviours().values():
+        for row in server_faults().values():
             if column is None or not row.problem or row.name not in client["words"]:
                 continue
             reaction, word = (
@@ -69,19 +69,19 @@ def test_a_contradiction_is_found() -> None:
     assert list(contradictions(table)) == []
 
 
-def test_a_page_has_each_misbehaviour_once() -> None:
+def test_a_page_has_each_fault_once() -> None:
     """A table for each place, a column for each client that was judged on one of its rows."""
-    words = dict.fromkeys(misbehaviours(), "well") | {"nan": "not known"}
+    words = dict.fromkeys(server_faults(), "well") | {"nan": "not known"}
     one: dict[str, Any] = {"name": "SDK", "version": "1", "date": "2026-01-02", "words": words}
     one |= {"runs": 2, "how": "A call."}
     text = page([one, {**one, "name": "Agent", "words": {"banner": "told", "nan": "told"}}])
     assert "| SDK | 1 | 2026-01-02 | 2 | A call. |" in text
-    places = {row.place for row in misbehaviours().values()}
+    places = {row.place for row in server_faults().values()}
     assert text.count("| the server | SDK 1 |") == len(places)
     assert text.count("| the server | SDK 1 | Agent 1 |") == len({"start", "call"})
-    for name in misbehaviours():
-        assert text.count(f"| {say('misbehaviour', name, 'en')} |") == 1
-    assert f"{say('misbehaviour', 'nan', 'en')} | not known | told |" in text
+    for name in server_faults():
+        assert text.count(f"| {say('server_fault', name, 'en')} |") == 1
+    assert f"{say('server_fault', 'nan', 'en')} | not known | told |" in text
 
 
 def test_words_that_were_measured_later_join_those_of_the_same_version(

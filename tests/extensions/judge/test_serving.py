@@ -17,9 +17,9 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.common.block_yaml import read_yaml
-from humanmcp.extensions.judge.misbehaviours import misbehaviour
 from humanmcp.extensions.judge.playing import Event
 from humanmcp.extensions.judge.running import Run, configuration
+from humanmcp.extensions.judge.server_faults import server_fault
 from humanmcp.extensions.judge.verdicts import Word, verdict
 from humanmcp.setup.hosts import BY_NAME, Format, Host, command_in
 from tests.support.waiting import PATIENCE, until
@@ -67,7 +67,7 @@ class Serving:
         self.wait_for(wanted)
 
     def words(self) -> dict[str, str]:
-        """Wait for its end. Returns the word of each misbehaviour."""
+        """Wait for its end. Returns the word of each fault."""
         assert self.process.stdout is not None
         out = self.process.stdout.read()
         assert self.process.wait(30) == 0, self.told
@@ -235,7 +235,7 @@ def test_of_a_client_that_nobody_sees_only_what_its_server_saw_counts(
     name: str, sent: list[str], word: Word
 ) -> None:
     """Neither its output nor its end is known."""
-    row = misbehaviour(name)
+    row = server_fault(name)
     events: list[Event] = []
     for number, method in enumerate(sent, start=1):
         line = json.dumps({"id": number, "method": method, "params": {"requestId": 1}})

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.answering.service import queue_outgoing
-from humanmcp.extensions.judge.misbehaviours import Misbehaviour, misbehaviours
+from humanmcp.extensions.judge.server_faults import ServerFault, server_faults
 from humanmcp.extensions.judge.trying import BY, to_try, tried
 from humanmcp.extensions.judge.verdicts import Word
 from humanmcp.inbox.contract import HttpFacts, Order, Reply, SessionFacts
@@ -68,7 +68,7 @@ def possible_in(
     version: str = "2025-11-25",
     capabilities: Mapping[str, Any] = MappingProxyType({}),
     port: str = "",
-) -> list[Misbehaviour]:
+) -> list[ServerFault]:
     """Return the faults that can be tried in such a session; one with a port is over HTTP."""
     facts = SessionFacts("s", "", protocol_version=version, http=HttpFacts(port=port))
     return to_try(facts, NegotiatedState(client_capabilities=capabilities))
@@ -237,4 +237,4 @@ def test_the_word_comes_from_what_was_recorded_and_shown(
 
 def test_every_fault_can_be_shown_to_be_something() -> None:
     """Names of an order are those of the table."""
-    assert all(re.fullmatch("[a-z0-9_]{1,60}", name) for name in misbehaviours())
+    assert all(re.fullmatch("[a-z0-9_]{1,60}", name) for name in server_faults())

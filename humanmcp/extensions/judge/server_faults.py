@@ -1,4 +1,4 @@
-"""What a server can do wrong, read from `misbehaviours.toml`, and the words that it then writes."""
+"""What a server can do wrong, read from `server_faults.toml`, and the words that it then writes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RIGHT: Final = "right-7421"
 WRONG: Final = "wrong-7421"
 """The text of a result that no client may take for an answer."""
 
-_FILE: Final = Path(__file__).with_name("misbehaviours.toml")
+_FILE: Final = Path(__file__).with_name("server_faults.toml")
 _REPEAT: Final = re.compile("«([0-9]+)[|]([^|]*)[|]([^»]*)»")
 _MARKED: Final = re.compile(r"\b(?:IDX|IDW|ID|OK|TEXT|TOOLS|NAME)\b")
 _PLACES: Final = {
@@ -38,11 +38,11 @@ _OF_PROBLEM: Final = {"R": "json_rpc", "N": "newline", "M": "schema", "J": "json
 
 
 @dataclass(frozen=True, slots=True)
-class Misbehaviour:
+class ServerFault:
     """One thing that a server does wrong, and where.
 
     `steps` are what it does instead of the answer to `method`; `response` is a whole HTTP response
-    instead. The other members are described at the head of `misbehaviours.toml`.
+    instead. The other members are described at the head of `server_faults.toml`.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Misbehaviour:
         """Say what is wrong."""
         if self.guarded is not None:
             return say(self.guarded.section, self.guarded.code, language)
-        return say("misbehaviour", self.name, language)
+        return say("server_fault", self.name, language)
 
     @property
     def source(self) -> tuple[str, str]:
@@ -94,13 +94,13 @@ class Misbehaviour:
         return RIGHT if right else WRONG
 
 
-GOOD: Final = Misbehaviour("good", kind="tolerable", method="")
+GOOD: Final = ServerFault("good", kind="tolerable", method="")
 """A server that does nothing wrong: what a client does with it is the measure of the others."""
 
 
 @functools.cache
 def rows() -> Mapping[str, Any]:
-    """Return `misbehaviours.toml`."""
+    """Return `server_faults.toml`."""
     return tomllib.loads(_FILE.read_text("utf-8"))
 
 
@@ -111,29 +111,29 @@ def duties() -> Mapping[str, Mapping[str, str]]:
 
 
 @functools.cache
-def misbehaviours() -> Mapping[str, Misbehaviour]:
+def server_faults() -> Mapping[str, ServerFault]:
     """Return all of them by name, in their order; each with the first case of its row."""
-    return {name: misbehaviour(name) for name in rows()}
+    return {name: server_fault(name) for name in rows()}
 
 
 @functools.cache
-def every() -> Mapping[str, Misbehaviour]:
+def every() -> Mapping[str, ServerFault]:
     """Return all of them, then what other extensions bring to be judged."""
     brought = (one for rows_of in loaded("judged") for one in rows_of())
     made = {
-        one.name: Misbehaviour(one.name, one.kind, "", transport="http", guarded=one)
+        one.name: ServerFault(one.name, one.kind, "", transport="http", guarded=one)
         for one in brought
     }
-    return {**misbehaviours(), **made}
+    return {**server_faults(), **made}
 
 
-def measure_of(one: Misbehaviour) -> Misbehaviour:
+def measure_of(one: ServerFault) -> ServerFault:
     """Return the server without a fault with which a client's run is compared."""
     ours = (row for row in every().values() if row.kind == "good" and row.place == one.place)
     return next(ours, GOOD)
 
 
-def misbehaviour(name: str) -> Misbehaviour:
+def server_fault(name: str) -> ServerFault:
     """Return one of them. `NAME:2` is the second case of a row; "good" is none.
 
     Raises:
@@ -150,10 +150,10 @@ def misbehaviour(name: str) -> Misbehaviour:
     if found.get("then_right"):
         steps = (*steps, {"right": True})
     found.setdefault("duty", _OF_PROBLEM.get(found.get("problem", "")[:1], ""))
-    return Misbehaviour(name=name, steps=steps, **found)
+    return ServerFault(name=name, steps=steps, **found)
 
 
-def written(text: str, one: Misbehaviour, token: str, tools: Sequence[str] = ("t",)) -> str:
+def written(text: str, one: ServerFault, token: str, tools: Sequence[str] = ("t",)) -> str:
     """Fill in what stands for something else. `token` is the id of the request, as JSON."""
     other = f"{int(token) + 1_000_000}" if token.isdigit() else '"another"'
     result = json.dumps({"content": [{"type": "text", "text": one.text}]}, separators=(",", ":"))
