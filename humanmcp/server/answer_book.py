@@ -66,10 +66,6 @@ class AnswerBook(Capability):
         self._handshake_by_hand = way.journal.inbox.handshake_is_by_hand()
         self._prepare()
 
-    @property
-    def _book(self) -> Book:
-        return self._way.book_file.book
-
     # -- the moments of an exchange --------------------------------------------------------------
 
     def _allowed(self, exchange: Exchange) -> Decision | None:
@@ -89,7 +85,7 @@ class AnswerBook(Capability):
             return begun
         if (permitted := self._allowed(exchange)) is not None:
             return permitted
-        book, options = self._book, self._way.options
+        book, options = self._way.book_file.book, self._way.options
         if self._memory is None and book.entries:
             from humanmcp.protocol.answer_book.following import BookMemory  # noqa: PLC0415 - only with rules
 
@@ -176,7 +172,7 @@ class AnswerBook(Capability):
 
         By hand a person lists the tools: the client knows none before that.
         """
-        book = self._book
+        book = self._way.book_file.book
         self._session.book_capabilities = book.declared_capabilities()
         named = (book.name, book.title) != (Book().name, Book().title)
         tools = () if self._way.options.mode is Mode.BY_HAND else book.tools
@@ -203,13 +199,14 @@ class AnswerBook(Capability):
 
     def _publish(self, change: DefinitionChange, by: str = BY_US) -> None:
         """Change the server definition, and notify the client; of a person's change always."""
-        self._way.book_file.use(self._book.changed(change))
+        book_file = self._way.book_file
+        book_file.use(book_file.book.changed(change))
         self._tell_of_book(by)
 
     def _tell_of_book(self, by: str) -> None:
         self._prepare()
         self._session.negotiated = self._session.negotiated._replace(newly_prepared=True)
-        before, self._told = self._told, self._book
+        before, self._told = self._told, self._way.book_file.book
         if by != BY_US or self._way.options.speaks_first:
             for capability in changed_lists(before, self._told):
                 for line in self._session.list_changed(capability):

@@ -139,7 +139,7 @@ class ExchangeHandler:
         self.options = options
         self.schedule = schedule
         self.end = end
-        self._only_probed = journal.facts.probe
+        self.only_probed = journal.facts.probe
         """Whether nothing but `server/discover` was asked so far."""
         self._arrival: _Arrival | None = None
         self._left: deque[Event] = deque()
@@ -171,8 +171,9 @@ class ExchangeHandler:
             return
         # Over HTTP a notification is taken by now.
         self.journal.connection.accept_requests(arrival.asked)
-        decided = arrival.decision is not None and arrival.decision.due(0)
-        self.leave_probing(is_probe=is_probe(arrival.requests), is_answered=decided)
+        if self.only_probed:
+            decided = arrival.decision is not None and arrival.decision.due(0)
+            self.leave_probing(is_probe=is_probe(arrival.requests), is_answered=decided)
         if not arrival.is_told_later:
             self._tell_of(arrival)
         self._arrival, self._left = arrival, deque(arrival.events)
@@ -210,12 +211,10 @@ class ExchangeHandler:
         Some clients ask that in a process of its own, which they end at once: no one should see a
         session of it, and it must not keep the text files from the process that comes after it.
         """
-        if not self._only_probed:
-            return
         if is_probe and is_answered:
             self._probed()
             return
-        self._only_probed = is_probe
+        self.only_probed = is_probe
         self.journal.facts = self.journal.facts._replace(probe=False)
         for one in self.capabilities:
             one.shown()
@@ -433,7 +432,8 @@ class ExchangeHandler:
         timers = PendingTimers(now, decision, subscribed=subscribed)
         timers.writing = bool(self._written_at)
         timers.status_open = bool(self.journal.facts.http.port)
-        self._plan(exchange, timers)
+        for one in self.capabilities:
+            one.waits(exchange, timers)
         try:
             self.journal.inbox.deliver(self._item(exchange, timers))
         except InboxError as error:
@@ -444,17 +444,14 @@ class ExchangeHandler:
             self.options.notify(self.journal.name, exchange.number, exchange.tool)
         self.schedule.duties = min(self.schedule.duties, timers.next())
 
-    def _plan(self, exchange: Exchange, timers: PendingTimers) -> None:
-        for one in self.capabilities:
-            one.waits(exchange, timers)
-
     def wait_on(self, exchange: Exchange, decision: Decision, arrived: float) -> None:
         """Let an exchange wait that waits in the inbox already."""
         timers = self.timers[exchange.number] = PendingTimers(arrived, decision)
         self._plan_again(exchange, timers)
 
     def _plan_again(self, exchange: Exchange, timers: PendingTimers) -> None:
-        self._plan(exchange, timers)
+        for one in self.capabilities:
+            one.waits(exchange, timers)
         self.journal.update(exchange, timers.waiting())
 
     def _item(self, exchange: Exchange, timers: PendingTimers) -> Item:
@@ -489,7 +486,7 @@ class ExchangeHandler:
 
     def _act_late(self, exchange: Exchange, timers: PendingTimers, now: float) -> None:
         """Answer a waiting exchange automatically, or run the next step of its rule."""
-        if self._only_probed and exchange.method == DISCOVER:
+        if self.only_probed and exchange.method == DISCOVER:
             self._probed()
         left = self._act(exchange, timers.decision, now - timers.arrived)
         if left is not None:
@@ -646,6 +643,7 @@ def refused(exchange: Exchange, reply: Reply, problem: Diagnostic) -> Refused:
 
 def _of_headers(exchange: Exchange) -> tuple[Diagnostic, ...]:
     """Return the problems of the HTTP headers of a request."""
-    found = exchange.transport_facts.found if exchange.transport_facts is not None else ()
-    codes = {one.code for one in found}
+    if exchange.transport_facts is None:
+        return ()
+    codes = {one.code for one in exchange.transport_facts.found}
     return tuple(one for one in exchange.remarks if one.code in codes) if codes else ()

@@ -75,17 +75,13 @@ class ParkedCalls(Capability):
         self._asking: set[Key] = set()
         """The calls of 2025-11-25 whose client is asked something."""
 
-    @property
-    def _seconds(self) -> float | None:
-        return self._way.book_file.book.park
-
     def resumed(self, item: Item) -> None:
         self._own[item.key.number] = ParkedAs(item.waiting.parked.way)
 
     # -- a call is parked -----------------------------------------------------------------------
 
     def waits(self, exchange: Exchange, timers: PendingTimers) -> None:
-        seconds, number = self._seconds, exchange.number
+        seconds, number = self._way.book_file.book.park, exchange.number
         timers.follows = number in self._followers
         timers.can_park = ""
         timers.plan(_PARK, None)
@@ -111,7 +107,8 @@ class ParkedCalls(Capability):
         no decision ends the run of a host.
         """
         tools = self._session.negotiated.known_tools
-        return self._seconds is not None and kind_of_tool(exchange.tool, tools) != APPROVAL
+        parks = self._way.book_file.book.park is not None
+        return parks and kind_of_tool(exchange.tool, tools) != APPROVAL
 
     def _way_of(self, exchange: Exchange) -> ParkedAs | None:
         if not self._outlives(exchange):
@@ -248,7 +245,7 @@ class ParkedCalls(Capability):
 
     def _list(self, exchange: Exchange) -> Decision | None:
         """Answer `tasks/list` with the tasks of this session: nobody else's are shown."""
-        if exchange.method != "tasks/list" or self._seconds is None:
+        if exchange.method != "tasks/list" or self._way.book_file.book.park is None:
             return None
         tasks = [number for number, one in self._own.items() if one is ParkedAs.TASK]
         items = [self._inbox.item(self._journal.key(number)) for number in tasks]

@@ -102,7 +102,7 @@ class Exchanges:
     @property
     def awaiting_retry(self) -> tuple[Exchange, ...]:
         """The exchanges whose client was asked to retry, or may retry, oldest first."""
-        return tuple(self._waiting[number] for number in sorted(self._awaiting_retry))
+        return tuple(map(self._waiting.__getitem__, sorted(self._awaiting_retry)))
 
     @property
     def remembered(self) -> tuple[Exchange, ...]:
@@ -115,10 +115,8 @@ class Exchanges:
 
         MCP forbids them; some clients send them.
         """
-        numbers = self._by_id.get(exchange.id.key, ())
-        if len(numbers) < 2 and exchange.number in numbers:
-            return ()
-        return tuple(self._waiting[each] for each in sorted(numbers) if each != exchange.number)
+        numbers = self._by_id.get(exchange.id.key, set()) - {exchange.number}
+        return tuple(map(self._waiting.__getitem__, sorted(numbers)))
 
     def put(self, exchange: Exchange) -> Exchange:
         """Add or replace an exchange. Return it."""
