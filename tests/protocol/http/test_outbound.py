@@ -278,8 +278,9 @@ NO_EVENTS: Final = "\n".join(f"x: {number}" for number in range(64))
         ([b"caf\xe9"], b"caf\xe9", "caf\ufffd"),
         ([NO_EVENTS.encode(), b"\nmore: 1\n"], b"", NO_EVENTS),
         ([NO_EVENTS.encode(), b"\n\nmore: 1\n\n"], b"", NO_EVENTS),
+        ([b"\n\xef\xbb\xbfdata: x\n\n"], b"", "\ufeffdata: x"),  # it is at no beginning
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_what_of_a_stream_made_no_event_is_known(
     pieces: list[bytes], unended: bytes, unread: str | None
