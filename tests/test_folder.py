@@ -41,6 +41,7 @@ def serve_and_answer(home: Path, desk: Desking) -> None:
 
 
 @pytest.mark.extension("books")
+@pytest.mark.extension("text_files")
 def test_everything_that_is_written_is_explained(tmp_path: Path) -> None:
     """A desk, a server, a tap that holds, and people in other seats; then a look around."""
     home = tmp_path / "home"

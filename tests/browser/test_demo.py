@@ -85,6 +85,7 @@ def test_try_it_now_is_a_lesson_that_ends_with_success(
     expect(lesson).to_have_count(0)
 
 
+@pytest.mark.extension("text_files")
 def test_a_demo_that_is_answered_in_its_files_ends_on_the_page_too(
     desk: Desking, window: Windows, home: Path
 ) -> None:

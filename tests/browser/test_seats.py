@@ -175,6 +175,7 @@ def test_the_host_s_person_is_asked_in_forms(lay: Callable[..., Table]) -> None:
     assert "  host | The user refused this tool call." in out
 
 
+@pytest.mark.extension("text_files")
 def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table]) -> None:
     """The client's seat has a voice of its own in the page: lists, calls, and mistakes."""
     table = lay("host,client")
