@@ -220,7 +220,7 @@ class HttpExchange:
             # "The session ID MUST only contain visible ASCII characters"
             error = self._trouble("odd session", id=quoted(session))
             self._transport.listener.answer_failed("", error)
-        if response.status == _NOT_FOUND and self._may_be_over:
+        if self._ends_session(response):
             self._transport.conversation.is_over(self._session)
             raise SessionOverError("session over", url=self._transport.address)
         kind = kind_of_response(response)
@@ -330,13 +330,13 @@ class HttpExchange:
             advice=Phrase(CallError.section, "key in entry" if is_entry else "key by flag"),
         )
 
-    @property
-    def _may_be_over(self) -> bool:
-        """Return True if 404 means that the session is over.
+    def _ends_session(self, response: IncomingResponse) -> bool:
+        """Return True if a response means that the session is over.
 
-        Many servers say it of every GET, where they should say 405: there is no stream to hear.
+        Many servers say 404 of every GET, where they should say 405: there is no stream to hear.
         """
-        return bool(self._session and (self.line or self.taken.is_set()))
+        was_heard = self.line or self.taken.is_set()
+        return response.status == _NOT_FOUND and bool(self._session and was_heard)
 
     def _is_of_2024(self, response: IncomingResponse) -> bool:
         """Ask a server that takes no POST of `initialize` whether it is one of 2024-11-05.
@@ -486,9 +486,9 @@ class HttpTransport:
         with self._settled:
             self._settled.wait_for(lambda: self.is_closing or not self._unfinished)
 
-    def send_now(self, line: str) -> bool:
+    def send_now(self, line: str, exchange_type: type[HttpExchange] = HttpExchange) -> bool:
         """Post a line in this thread, before the queued ones. Return False if it failed."""
-        return self._run(HttpExchange(self, line))
+        return self._run(exchange_type(self, line))
 
     # -- by hand -------------------------------------------------------------------------------
 

@@ -59,7 +59,6 @@ LARGEST_BODY: Final = 64 * 1024
 _SHOWN: Final = 300
 _ERRORS: Final = 400
 _LAST: Final = 599
-_NOT_FOUND: Final = 404
 _NO_GET: Final = 405
 
 _NO_TEXT: Final = re.compile(r"[^\x20-\x7e\xa0-\xff]+")
@@ -271,7 +270,7 @@ class KeyedExchange(HttpExchange):
 
     def _take(self, call: HttpCall, response: IncomingResponse, reader: EventReader) -> None:
         conversation = self._transport.conversation
-        if response.status == _NOT_FOUND and self._is_said_again():
+        if self._ends_session(response) and self._is_said_again():
             self._is_answered = True
             return
         if response.status >= _ERRORS:
@@ -290,7 +289,7 @@ class KeyedExchange(HttpExchange):
         server took last: with another one, a session would change its owner.
         """
         conversation = self._transport.conversation
-        if not self._may_be_over or conversation.current.key != conversation.keys.accepted:
+        if conversation.current.key != conversation.keys.accepted:
             return False
         conversation.is_over(self._session)
         conversation.current.again = True

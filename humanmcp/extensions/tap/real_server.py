@@ -273,7 +273,7 @@ class RemoteServer:
                 return False
             self._said_again.add(line)
         if line:
-            self._transport.send_now(line)
+            self._transport.send_now(line, self._transport.exchange_type)
         return True
 
     def _begin_anew(self) -> bool:
