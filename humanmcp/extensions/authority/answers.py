@@ -30,7 +30,7 @@ from humanmcp.protocol.http.outbound import PATH
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.extensions.authority.grants import Grants
+    from humanmcp.extensions.authority.grants import Grant, Grants
 
 SECTION: Final = "oauth"
 _RIGHT: Final = tomllib.loads((Path(__file__).parent / "right.toml").read_text("utf-8"))
@@ -167,12 +167,14 @@ def register(place: Place, grants: Grants, request: WebRequest) -> Prepared:
         error = oauth_error("invalid_client_metadata", "unknown token_endpoint_auth_method")
         return Prepared(error, client=name, why="method refused")
     client, secret = grants.register(place.issuer, name, uris, method)
-    kept: dict[str, Any] = {key: asked[key] for key in _ECHOED if key in asked}
     members: dict[str, Any] = {
         "client_id": client.id,
-        **({"client_secret": named("client_secret")} if secret else {}),
-        **({"client_secret_expires_at": 0} if secret else {}),
-        **kept,
+        **(
+            {"client_secret": named("client_secret"), "client_secret_expires_at": 0}
+            if secret
+            else {}
+        ),
+        **{name: asked[name] for name in _ECHOED if name in asked},
         "redirect_uris": uris,
         "token_endpoint_auth_method": method,
         "grant_types": ["authorization_code", "refresh_token"],
@@ -386,8 +388,7 @@ def _by_code(
     verifier = form.get("code_verifier", "")
     if not hmac.compare_digest(challenge_of(verifier), code.challenge):
         return _no("invalid_grant", "the code_verifier does not fit", client)
-    _, access, refresh = grants.grant(code, now)
-    return _tokens(client, code.scope, access, refresh)
+    return _tokens(client, *grants.grant(code, now))
 
 
 def _by_refresh(
@@ -396,17 +397,16 @@ def _by_refresh(
     given = grants.refresh(form.get("refresh_token", ""), place.issuer, client.id, now)
     if given is None:
         return _no("invalid_grant", "the refresh_token is unknown or was used", client)
-    found, access, refresh = given
-    return _tokens(client, found.scope, access, refresh)
+    return _tokens(client, *given)
 
 
-def _tokens(client: RegisteredClient, scope: str, access: str, refresh: str) -> Prepared:
+def _tokens(client: RegisteredClient, grant: Grant, access: str, refresh: str) -> Prepared:
     members = {
         "access_token": named("access_token"),
         "token_type": "Bearer",
         "expires_in": int(TOKEN_LIVES),
         "refresh_token": named("refresh_token"),
-        "scope": scope,
+        "scope": grant.scope,
     }
     right = WebResponse.of_json(200, members, cache_control="no-store", pragma="no-cache")
     values = {"access_token": access, "refresh_token": refresh}

@@ -17,7 +17,6 @@ from humanmcp.extensions.authority.mistakes import mistakes
 from humanmcp.extensions.authority.orders import ORDER
 from humanmcp.extensions.authority.steps import Step
 from humanmcp.inbox.contract import Key, Reply, Role, UnknownItemError
-from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.model import TextForm
 
 _ORDERS: Final = ("refuse", "expire", "more scope", "forget", "mistake *", "hand *", "rule *")
@@ -43,13 +42,7 @@ def newest(request: Request) -> HTMLResponse | RedirectResponse:
     found = [one.name for one in sessions if one.role is Role.ENDPOINT and one.is_open]
     if found:
         return RedirectResponse(f"/authority/{found[0]}", 303)
-    return page(
-        request,
-        "authority/session.html",
-        here=None,
-        in_inbox=True,
-        **listed(desk_of(request).board, ListFilter()),
-    )
+    return _page(request)
 
 
 @router.get("/authority/{name}")
@@ -89,24 +82,17 @@ def answer(request: Request, name: str, number: int, values: FormValues) -> Resp
     )
 
 
-def _page(request: Request, name: str, why: str = "") -> HTMLResponse:
+def _page(request: Request, name: str = "", why: str = "") -> HTMLResponse:
     desk = desk_of(request)
-    session = desk.board.session(name)
-    if session.facts.role is not Role.ENDPOINT:
+    session = desk.board.session(name) if name else None
+    if session is not None and session.facts.role is not Role.ENDPOINT:
         raise UnknownItemError(name)
-    steps = [one for one in Step if one not in (Step.AUTHORIZE, Step.ELSEWHERE)]
-    rows = [
-        {
-            "name": one.value,
-            "title": say("oauth", f"title {one.value}"),
-            "mistakes": [
-                (row.id, say("oauth mistake", row.id))
-                for row in mistakes().values()
-                if row.step is one
-            ],
-        }
-        for one in steps
-    ]
+    ids = [(row.step, row.id) for row in mistakes().values()]
+    rows = {
+        one.value: [name for step, name in ids if step is one]
+        for one in Step
+        if one not in (Step.AUTHORIZE, Step.ELSEWHERE)
+    }
     return page(
         request,
         "authority/session.html",

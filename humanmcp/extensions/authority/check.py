@@ -8,6 +8,8 @@ the sentence of the specification.
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
@@ -19,12 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 SECTION: Final = "oauth"
-_WARNS: Final = frozenset(
-    {"metadata-not-named", "foreign-endpoint", "no-registration", "no-store", "not-rotated"}
-    | {"other-authority", "no-body-type"}
+CODES: Final[Mapping[str, list[str]]] = tomllib.loads(
+    Path(__file__).with_name("problems.toml").read_text("utf-8")
 )
-_HARD: Final = frozenset({"unreadable", "redirect-elsewhere", "page-elsewhere"})
-"""What cannot be sent anyway: it is no response, or may lead to where nobody registered."""
+"""The codes of all problems, by what becomes of an answer that has them."""
 
 
 class Found(NamedTuple):
@@ -65,7 +65,7 @@ def _of_step(step: Step, answer: WebResponse, right: WebResponse, facts: Facts) 
 
 def _verdict(text: str, answer: WebResponse | None, found: list[Found], facts: Facts) -> Verdict:
     problems = tuple(_diagnostic(text, one, str(facts.get("version", ""))) for one in found)
-    is_hard = answer is None or any(one.code in _HARD for one in found)
+    is_hard = answer is None or any(one.code in CODES["never"] for one in found)
     line = None if answer is None else answer.text
     blocked = any(one.blocks for one in problems)
     return Verdict(text, None if blocked else line, None if is_hard else line, problems)
@@ -75,7 +75,7 @@ def _diagnostic(text: str, found: Found, version: str) -> Diagnostic:
     start = max(0, text.find(found.about)) if found.about else 0
     end = start + len(found.about) if found.about else max(0, text.find("\n"))
     line, column = line_and_column(text, start)
-    severity = Severity.WARNING if found.code in _WARNS else Severity.ERROR
+    severity = Severity.WARNING if found.code in CODES["warning"] else Severity.ERROR
     page = page_of(found.code, version)
     return Diagnostic(
         f"{SECTION}.{found.code}", severity, found.detail, "", start, end, line, column, page=page
@@ -253,13 +253,3 @@ _RULES: Final[Mapping[Step, Callable[[WebResponse, WebResponse, Facts], Iterator
     Step.AUTHORIZE: _authorize,
     Step.TOKEN: _token,
 }
-
-CODES: Final = (
-    *("unreadable", "status", "no-json", "no-body-type", "no-challenge", "metadata-not-named"),
-    *("metadata-elsewhere", "scope-status", "resource", "no-authority", "other-authority"),
-    *("issuer", "missing", "no-pkce", "no-registration", "foreign-endpoint", "client-id"),
-    *("redirect-uris", "no-secret", "other-method", "redirect-elsewhere", "page-elsewhere"),
-    *("token-in-address", "unknown-code", "state", "iss", "access-token", "token-type", "expires"),
-    *("scope", "not-rotated", "no-store", "granted", "error-code"),
-)
-"""The codes of all problems."""

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -90,10 +90,6 @@ class Grant:
         return access, refresh
 
 
-def _members(one: RegisteredClient | Grant) -> dict[str, Any]:
-    return {member.name: getattr(one, member.name) for member in fields(one)}
-
-
 class Grants:
     """All clients, codes and grants of one address, by what names them."""
 
@@ -109,8 +105,8 @@ class Grants:
     def as_record(self) -> dict[str, Any]:
         """Return all of it as JSON. Codes are not kept: they end with the process."""
         return {
-            "clients": [_members(one) for one in self.clients.values()],
-            "grants": [_members(one) for one in self.grants.values()],
+            "clients": [asdict(one) for one in self.clients.values()],
+            "grants": [asdict(one) for one in self.grants.values()],
             "sessions": self.sessions,
         }
 
@@ -147,14 +143,8 @@ class Grants:
     ) -> tuple[RegisteredClient, str]:
         """Register a client. Return it, and its secret, "" for a public one."""
         secret = "" if method == "none" else new_secret()
-        client = RegisteredClient(
-            secrets.token_urlsafe(12),
-            issuer,
-            name,
-            list(redirect_uris),
-            method,
-            digest(secret) if secret else "",
-        )
+        client_id, kept = secrets.token_urlsafe(12), digest(secret) if secret else ""
+        client = RegisteredClient(client_id, issuer, name, [*redirect_uris], method, kept)
         self.clients[client.id] = client
         if len(self.clients) > MOST_CLIENTS:
             used = {one.client for one in self.grants.values()}
@@ -246,16 +236,11 @@ class Grants:
     def grant_of(self, token: str, issuer: str, resource: str, now: float) -> Grant | None:
         """Return the grant of an access token that counts for a resource; None for any other."""
         hashed = digest(token)
-        return next(
-            (
-                one
-                for one in self.grants.values()
-                if hmac.compare_digest(one.access, hashed)
-                and (one.issuer, one.resource) == (issuer, resource)
-                and now < one.ends
-            ),
-            None,
-        )
+        for found in self.grants.values():
+            is_here = (found.issuer, found.resource) == (issuer, resource) and now < found.ends
+            if is_here and hmac.compare_digest(found.access, hashed):
+                return found
+        return None
 
     def expire(self) -> None:
         """Let no access token count any more; refresh tokens go on."""

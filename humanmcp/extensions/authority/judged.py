@@ -69,16 +69,14 @@ class JudgedAuthority:
 
     def __call__(self, method: str, target: str, headers: Pairs, body: bytes) -> Answered | None:
         """Answer a step, or refuse a message of MCP; None lets it through. On any thread."""
-        with self._lock:
-            return self._guard(method, target, headers, body)
-
-    def _guard(self, method: str, target: str, headers: Pairs, body: bytes) -> Answered | None:
         path, _, query = target.partition("?")
         request = WebRequest(method, path, query, (*headers,), body.decode("utf-8", "replace"))
-        if path == PATH:
-            return self._enter(request)
+        with self._lock:
+            return self._enter(request) if path == PATH else self._step(request)
+
+    def _step(self, request: WebRequest) -> Answered:
         first = self._place._replace(path=self._how.path)
-        found = [(one.step_at(method, path), one) for one in (self._place, first)]
+        found = [(one.step_at(request.method, request.path), one) for one in (self._place, first)]
         step, place = next((one for one in found if one[0] not in (None, Step.ELSEWHERE)), found[0])
         return self._answer(Asked(step or Step.ELSEWHERE, place, request))
 

@@ -27,13 +27,22 @@ _HELD: Final = frozenset({Step.RESOURCE, Step.SERVER, Step.REGISTER, Step.TOKEN,
 """The steps of which clients were seen to give up: all but the one in the browser."""
 
 
+_NOTHING: Final = {
+    **dict.fromkeys(("right", "why", "client", "redirect", "scope", "resource"), ""),
+    "step": Step.ELSEWHERE,
+    "ready": {},
+    "consent": False,
+}
+
+
 def facts_of(item: Item) -> dict[str, Any]:
     """Return what the process says of a step; nothing of one that cannot be read."""
     try:
         found = json.loads(item.context)
     except ValueError:
-        return {}
-    return found if isinstance(found, dict) and found.get("step") in {*Step} else {}
+        return _NOTHING
+    is_ours = isinstance(found, dict) and found.get("step") in {*Step}
+    return {**_NOTHING, **found} if is_ours else _NOTHING
 
 
 def request_in(text: str) -> WebRequest:
@@ -66,9 +75,8 @@ class OAuthSteps:
 
     def card(self, item: Item) -> Card:
         facts = facts_of(item)
-        name = facts.get("step", Step.ELSEWHERE)
+        name, why = facts["step"], facts["why"]
         rules = of_step(Step(name), item.protocol_version)
-        why = str(facts.get("why", ""))
         words = [say(SECTION, f"what {name}")]
         words += [find_sentence(SECTION, f"why {why}") or ""] if why else []
         silence = "silence held" if name in _HELD else "silence"
@@ -76,47 +84,36 @@ class OAuthSteps:
             item.method,
             say(SECTION, f"title {name}"),
             " ".join(filter(None, words)),
-            say(SECTION, "sender", client=one_line(facts.get("client", ""), 60) or "?"),
+            say(SECTION, "sender", client=one_line(facts["client"], 60) or "?"),
             say(SECTION, silence),
             "",
             rules[0].address(in_use(item.protocol_version)) if rules else "",
         )
 
     def judge(self, item: Item, text: str) -> Verdict:
-        facts = facts_of(item) or {"step": Step.ELSEWHERE}
-        return check.judge(facts, text)
+        return check.judge(facts_of(item), text)
 
     def ready(self, item: Item) -> Mapping[str, str]:
-        found = facts_of(item).get("ready", {})
-        return {str(name): str(text) for name, text in found.items()}
+        return {str(name): str(text) for name, text in facts_of(item)["ready"].items()}
 
     def view(self, item: Item) -> Mapping[str, Any]:
         facts, version = facts_of(item), in_use(item.protocol_version)
-        draft = item.draft.text if item.draft and item.draft.touched else facts.get("right", "")
-        ready = [*self.ready(item)]
         touched = item.draft is not None and item.draft.touched
+        draft = item.draft.text if item.draft and touched else facts["right"]
         problems = self.judge(item, draft).diagnostics if touched else ()
         return {
-            "consent": bool(facts.get("consent")),
-            "host": host_of(facts.get("redirect", "")) if facts.get("redirect") else "",
-            "client": one_line(facts.get("client", ""), 200),
-            "redirect": facts.get("redirect", ""),
-            "scope": facts.get("scope", ""),
-            "resource": facts.get("resource", ""),
+            **facts,
+            "host": host_of(facts["redirect"]) if facts["redirect"] else "",
             "parameters": [*parameters_of(request_in(item.line))],
             "musts": [
-                (
-                    say(SECTION, f"who {one.who}"),
-                    one.plain,
-                    one.address(version),
-                )
-                for one in of_step(Step(facts.get("step", "elsewhere")), version)
+                (say(SECTION, f"who {one.who}"), one.plain, one.address(version))
+                for one in of_step(Step(facts["step"]), version)
             ],
             "version": version,
             "draft": draft,
             "problems": [(one.severity.value, describe(one), one.page) for one in problems],
             "mistakes": [
-                (name, say("oauth mistake", name)) for name in ready if name in mistakes()
+                (name, say("oauth mistake", name)) for name in facts["ready"] if name in mistakes()
             ],
         }
 

@@ -161,7 +161,8 @@ class AuthorityLayer:
         if scope["method"] == "POST":
             body = await read_body(self._bodies, scope, response.receive)
             form = parse_qs("" if isinstance(body, inbound.HttpRefusal) else body.decode("latin-1"))
-            is_own = headers.get("origin") is not None or _same_site(headers)
+            site = headers.get("sec-fetch-site")  # the browser says that its own page sent it
+            is_own = headers.get("origin") is not None or site == "same-origin"
             if form.get("act") == ["deny"] and is_own:
                 self._session.deny(ticket, form.get("form", [""])[0])
             await self._write(Outgoing(consent.again_page(path)), response)
@@ -194,11 +195,6 @@ def _hear(begin: Callable[[Callable[[Heard], object]], object]) -> asyncio.Futur
 async def _said(heard: asyncio.Future[Heard], seconds: float | None = None) -> None:
     """Wait until it is said, or for so many seconds."""
     await asyncio.wait({heard}, timeout=seconds)
-
-
-def _same_site(headers: Headers) -> bool:
-    """Return True if a browser says that its own page of this origin sent a form."""
-    return headers.get("sec-fetch-site") == "same-origin"
 
 
 def _request(scope: Scope, headers: Headers, body: bytes) -> WebRequest:

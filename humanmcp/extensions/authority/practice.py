@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from humanmcp import launch
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from humanmcp.extensions.authority.lesson import LessonStep
 
 _LOOK_EVERY: Final = 0.05
-_BY_HAND: Final = (Step.CHALLENGE, Step.RESOURCE, Step.SERVER, Step.TOKEN)
 _INITIALIZE: Final = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -155,7 +154,7 @@ class _Client:
 
     def ask(self, step: LessonStep, *, is_again: bool) -> None:
         """Ask for one step, and wait for the answer."""
-        if step.step in _BY_HAND:
+        if step.step != Step.AUTHORIZE:
             self._order(f"hand {step.step}")
         match step.step:
             case Step.CHALLENGE if not self._token:
@@ -169,7 +168,6 @@ class _Client:
             case Step.SERVER:
                 self._send("GET", f"/.well-known/oauth-authorization-server{self._place.path}")
             case Step.REGISTER:
-                self._order("hand registration")
                 self._register(step)
             case Step.AUTHORIZE:
                 if step.redirect not in self._ids or not self._authorize(step.redirect):
@@ -181,8 +179,8 @@ class _Client:
 
     def _send(
         self, method: str, path: str, body: object = None, token: str = "", kind: str = JSON
-    ) -> tuple[str, dict[str, Any]]:
-        """Send a request. Return where it redirects, and the members of the body."""
+    ) -> WebResponse:
+        """Send a request. Return the response; one of the status 0 if it cannot be read."""
         headers = {"Accept": f"{JSON}, text/event-stream", "User-Agent": "Practice client"}
         headers |= {"Content-Type": kind} if body is not None else {}
         headers |= {"Authorization": f"Bearer {token}"} if token else {}
@@ -193,12 +191,10 @@ class _Client:
             response = connection.getresponse()
             content = response.read().decode("utf-8", "replace")
         except http.client.HTTPException:  # more headers than it reads, say
-            return "", {}
+            return WebResponse(0)
         finally:
             connection.close()
-        return response.headers.get("location", ""), WebResponse(
-            response.status, (), content
-        ).members
+        return WebResponse(response.status, (*response.getheaders(),), content)
 
     def _register(self, step: LessonStep) -> None:
         members = {
@@ -208,8 +204,8 @@ class _Client:
             "application_type": "native",
             "scope": "read write",
         }
-        _, said = self._send("POST", f"{self._place.path}/register", members)
-        self._ids[step.redirect] = str(said.get("client_id", ""))
+        said = self._send("POST", f"{self._place.path}/register", members)
+        self._ids[step.redirect] = str(said.members.get("client_id", ""))
 
     def _authorize(self, redirect: str) -> bool:
         """Ask for consent, and keep the code. Returns whether a person was asked."""
@@ -224,7 +220,8 @@ class _Client:
             "resource": self._place.resource,
         }
         self._redirect = redirect
-        location, _ = self._send("GET", f"{self._place.path}/authorize?{urlencode(query)}")
+        said = self._send("GET", f"{self._place.path}/authorize?{urlencode(query)}")
+        location = said.header("location")
         self._code = dict(parse_qsl(urlsplit(location).query)).get("code", "")
         return bool(location)
 
@@ -239,9 +236,9 @@ class _Client:
             form |= {"grant_type": "authorization_code", "code": self._code}
             form |= {"redirect_uri": self._redirect, "code_verifier": self._verifier}
         encoded = "application/x-www-form-urlencoded"
-        _, said = self._send("POST", f"{self._place.path}/token", urlencode(form), kind=encoded)
-        self._token = str(said.get("access_token", ""))
-        self._refresh = str(said.get("refresh_token", ""))
+        said = self._send("POST", f"{self._place.path}/token", urlencode(form), kind=encoded)
+        self._token = str(said.members.get("access_token", ""))
+        self._refresh = str(said.members.get("refresh_token", ""))
 
 
 LESSON: Final = SignInLesson()

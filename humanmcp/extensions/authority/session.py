@@ -155,7 +155,6 @@ class AuthoritySession:
         self._events: SimpleQueue[Callable[[], object]] = SimpleQueue()
         self._wake: Callable[[], object] = lambda: None
         self._waiting: dict[int, _Waiting] = {}
-        self._tickets: dict[str, int] = {}
         self._numbers = 0
         self._armed: dict[Step, Mistake] = {}
         self._by_hand: set[Step] = set()
@@ -315,18 +314,17 @@ class AuthoritySession:
         facts = self._facts(asked, prepared)
         note = note_of_step(KIND, asked.step)
         self._session.record(Direction.IN, text.encode(), number, note=note)
-        version = in_use(asked.request.header("mcp-protocol-version"))
         item = Item(
             Key(self._session.name, number),
             text,
             asked.step.value,
             "",
-            version,
+            facts["version"],
             self._stamp(),
             purpose=Purpose.STEP,
             waiting=Waiting(),
             host=KIND,
-            context=json.dumps({**facts, "version": version}, ensure_ascii=False),
+            context=json.dumps(facts, ensure_ascii=False),
         )
         waiting = self._waiting[number] = _Waiting(asked, prepared, facts, item)
         consent = prepared.consent
@@ -341,15 +339,12 @@ class AuthoritySession:
             else:
                 name, form = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
                 waiting.ticket = Ticket(name, form, number, consent, prepared.client)
-                self._tickets[name] = number
                 told(waiting.ticket)
             return
-        response = prepared.right
-        if mistake is not None:
-            response = mistake.put_into(response, asked.place)
-        rule = f"{KIND}: rule {'right' if mistake is None else mistake.id}"
         waiting.listeners.append(told)
-        self._decide(number, response, rule, mistake="" if mistake is None else mistake.id)
+        right, name = prepared.right, "" if mistake is None else mistake.id
+        response = right if mistake is None else mistake.put_into(right, asked.place)
+        self._decide(number, response, f"{KIND}: rule {name or 'right'}", mistake=name)
 
     def _prepared(self, asked: Asked) -> Prepared:
         now = self._now()
@@ -365,11 +360,9 @@ class AuthoritySession:
     def _mistake(self, asked: Asked) -> Mistake | None:
         """Take the mistake that a person has chosen for the next step of this kind."""
         found = self._armed.get(asked.step)
-        if found is None or asked.step in self._by_hand or asked.step is Step.AUTHORIZE:
-            return None
-        if not found.is_about(asked.request):
-            return None
-        return self._armed.pop(asked.step)
+        is_by_rule = asked.step not in {*self._by_hand, Step.AUTHORIZE}
+        is_made = found is not None and is_by_rule and found.is_about(asked.request)
+        return self._armed.pop(asked.step) if is_made else None
 
     def _facts(self, asked: Asked, prepared: Prepared) -> dict[str, Any]:
         """Return what the kind reads beside the request: no secret is in it."""
@@ -388,6 +381,7 @@ class AuthoritySession:
             "scope": "" if consent is None else consent.scope,
             "resource": asked.place.resource,
             "consent": consent is not None,
+            "version": in_use(asked.request.header("mcp-protocol-version")),
         }
 
     # -- a decision -------------------------------------------------------------------------------
@@ -405,8 +399,7 @@ class AuthoritySession:
         waiting = self._waiting.get(number)
         if waiting is None or waiting.out is not None:
             return
-        facts = {**waiting.facts, "version": waiting.asked.request.header("mcp-protocol-version")}
-        verdict = judge(facts, reply.text)
+        verdict = judge(waiting.facts, reply.text)
         line = verdict.line if verdict.line is not None else reply.anyway and verdict.forced
         answer, _ = read_response(line or "")
         if answer is None or reply.form is not TextForm.STEP:
@@ -484,8 +477,6 @@ class AuthoritySession:
 
     def _over(self, number: int, *, written: bool) -> None:
         waiting = self._waiting.pop(number)
-        if waiting.ticket is not None:
-            self._tickets.pop(waiting.ticket.name, None)
         is_sent = written and waiting.out is not None
         state = ExchangeState.ANSWERED if is_sent else ExchangeState.CANCELLED
         answer = waiting.answer if is_sent else None
@@ -497,8 +488,12 @@ class AuthoritySession:
 
     # -- the page of a consent --------------------------------------------------------------------
 
+    def _with_ticket(self, name: str) -> _Waiting | None:
+        every = self._waiting.values()
+        return next((one for one in every if one.ticket and one.ticket.name == name), None)
+
     def _listened(self, ticket: str, told: Callable[[Outgoing | None], object]) -> None:
-        waiting = self._waiting.get(self._tickets.get(ticket, 0))
+        waiting = self._with_ticket(ticket)
         if waiting is None or self._has_left:
             told(None)
         elif waiting.out is not None:
@@ -507,7 +502,7 @@ class AuthoritySession:
             waiting.listeners.append(told)
 
     def _denied(self, ticket: str, form: str) -> None:
-        waiting = self._waiting.get(self._tickets.get(ticket, 0))
+        waiting = self._with_ticket(ticket)
         if waiting is None or waiting.ticket is None or waiting.out is not None:
             return
         if not secrets.compare_digest(waiting.ticket.form.encode(), form.encode()):
