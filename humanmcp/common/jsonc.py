@@ -93,7 +93,7 @@ def put(text: str, path: Sequence[str], value: Any) -> str:  # noqa: ANN401 - an
 
 
 def take(text: str, path: Sequence[str]) -> str:
-    """Remove the member at `path`, if it is there."""
+    """Remove the member or the item at `path`, if it is there."""
     span = span_of(text, path[:-1])
     return text if span is None else _remove(text, span, path[-1])
 
@@ -118,15 +118,9 @@ def with_list(text: str, path: Sequence[str], before: Sequence[Any], after: Sequ
         return f"{text[:first]}{''.join(items)}{text[first:]}"
     if after and more < 0 and before[-more:] == after:
         for _ in range(-more):
-            text = take_item(text, path, 0)
+            text = take(text, (*path, "0"))
         return text
     return put(text, path, after)
-
-
-def take_item(text: str, path: Sequence[str], at: int) -> str:
-    """Remove one item of the list at `path`."""
-    span = span_of(text, path)
-    return text if span is None else _remove(text, span, str(at))
 
 
 def span_of(text: str, path: Sequence[str]) -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ ours. Writing twice is writing once.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common import jsonc
 from humanmcp.protocol.diagnostics.model import line_and_column
-from humanmcp.protocol.json.tree import leaves, object_at
+from humanmcp.protocol.json.tree import follow, leaves, object_at
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, config_text, parsed
 from humanmcp.setup.hosts import Format, filled_in, from_template, given_to_humanmcp
 
@@ -228,9 +229,8 @@ def _hooks_in(item: object) -> list[Any]:
 
 def our_hooks(content: Mapping[str, Any]) -> dict[str, dict[int, Any]]:
     """Return our items of a decoded file by their place in each event, without hooks of others."""
-    events = content.get(KEY)
     found: dict[str, dict[int, Any]] = {}
-    for event, items in (events if isinstance(events, dict) else {}).items():
+    for event, items in object_at(content, KEY).items():
         for at, item in enumerate(items if isinstance(items, list) else ()):
             ours = [hook for hook in _hooks_in(item) if is_our_hook(hook)]
             if ours:
@@ -279,69 +279,61 @@ def _limit_of(command: str) -> float:
         return math.inf
 
 
+def _ours_at(content: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the paths of what goes with our hooks, the last first: also of what is empty then."""
+    found: list[tuple[str, ...]] = []
+    ours, events = our_hooks(content), object_at(content, KEY)
+    for event, places in ours.items():
+        paths = [
+            path for at in places for path in _ours_in(events[event][at], (KEY, event, str(at)))
+        ]
+        is_whole = len(events[event]) == len(paths) == sum(len(path) == 3 for path in paths)
+        found += [(KEY, event)] if is_whole else paths
+    is_whole = bool(ours) and found == [(KEY, event) for event in events]
+    return [(KEY,)] if is_whole else found[::-1]
+
+
+def _ours_in(item: Any, path: tuple[str, ...]) -> list[tuple[str, ...]]:  # noqa: ANN401 - any JSON value
+    """Return the path of an item with hooks of ours alone, else those of our hooks in it."""
+    hooks = _hooks_in(item)
+    ours = [(*path, KEY, str(at)) for at, hook in enumerate(hooks) if is_our_hook(hook)]
+    return [path] if len(ours) == len(hooks) else ours
+
+
 def of_others(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return a decoded file without our hooks, and without the lists that are empty then."""
-    ours, events = our_hooks(content), content.get(KEY)
-    if not ours or not isinstance(events, dict):
-        return dict(content)
-    left = dict(events)
-    for event, places in ours.items():
-        kept = [_rest(item, of=places.get(at)) for at, item in enumerate(events[event])]
-        left[event] = [item for item in kept if item is not _NOTHING]
-        if not left[event]:
-            del left[event]
-    others = {name: value for name, value in content.items() if name != KEY}
-    return {**others, KEY: left} if left else others
+    return functools.reduce(_taken, _ours_at(content), dict(content))
 
 
-_NOTHING: Final = object()
+def _taken(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a value without what is at a path in it."""
+    name, *rest = path
+    if isinstance(value, list):
+        at = int(name)
+        return [*value[:at], *([_taken(value[at], rest)] if rest else ()), *value[at + 1 :]]
+    if rest:
+        return {**value, name: _taken(value[name], rest)}
+    return {other: one for other, one in value.items() if other != name}
 
 
-def _rest(item: Any, *, of: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return what is left of an item without our hooks `of` it, or `_NOTHING`."""
-    if of is None:
-        return item
-    left = [hook for hook in _hooks_in(item) if not is_our_hook(hook)]
-    return {**item, KEY: left} if left else _NOTHING
+def without_hooks(text: str, content: Mapping[str, Any]) -> str:
+    """Return the text of a file without our hooks."""
+    return functools.reduce(jsonc.take, _ours_at(content), text)
 
 
-def with_hooks(
-    text: str, content: Mapping[str, Any], items: Mapping[str, Any], new: str = "{}"
-) -> str:
+def with_hooks(text: str, content: Mapping[str, Any], items: Mapping[str, Any]) -> str:
     """Return the text of a file, which decodes to `content`, with exactly these items of ours."""
     ours = {event: list(places.values()) for event, places in our_hooks(content).items()}
     if ours == {event: [item] for event, item in items.items()}:
         return text
     text, content = without_hooks(text, content), of_others(content)
-    text = text if text.removeprefix(jsonc.BOM).strip() else new
     if content.get(KEY, {}) is None:
-        text, content = jsonc.put(text, (KEY,), {}), {**content, KEY: {}}
+        text = jsonc.put(text, (KEY,), {})
     for event, item in items.items():
-        if content.get(KEY, {}).get(event, ()) is None:
-            text = jsonc.put(text, (KEY, event), [item])
-        else:
-            text = jsonc.append(text, (KEY, event), item)
+        is_null = object_at(content, KEY).get(event, ()) is None
+        path = (KEY, event)
+        text = jsonc.put(text, path, [item]) if is_null else jsonc.append(text, path, item)
     return text if text.endswith("\n") else f"{text}\n"
-
-
-def without_hooks(text: str, content: Mapping[str, Any]) -> str:
-    """Return the text of a file without our hooks."""
-    ours, others = our_hooks(content), of_others(content)
-    if not ours:
-        return text
-    for event, places in ours.items() if KEY in others else ():
-        if event not in others[KEY]:
-            text = jsonc.take(text, (KEY, event))
-            continue
-        for at in reversed(places):
-            item = content[KEY][event][at]
-            if _rest(item, of=places[at]) is _NOTHING:
-                text = jsonc.take_item(text, (KEY, event), at)
-                continue
-            for place in reversed(range(len(item[KEY]))):
-                if is_our_hook(item[KEY][place]):
-                    text = jsonc.take_item(text, (KEY, event, str(at), KEY), place)
-    return text if KEY in others else jsonc.take(text, (KEY,))
 
 
 def _with_ours(content: Mapping[str, Any], items: Mapping[str, Any]) -> dict[str, Any]:
@@ -358,17 +350,12 @@ def _stop_if_odd(file: ConfigFile, items: Mapping[str, Any]) -> None:
     Raises:
         ConfigFileError: the hooks are no object, or those of an event are no list.
     """
-    events = file.value.get(KEY)
-    odd: list[tuple[str, ...]] = []
-    if isinstance(events, dict):
-        odd = [(KEY, event) for event in items if not isinstance(events.get(event), list | None)]
-    elif events is not None:
-        odd = [(KEY,)]
-    for path in odd:
-        start, _end = jsonc.span_of(file.text, path) or (0, 0)
-        line, column = line_and_column(file.text, start)
-        code = "hooks no list" if path[1:] else "hooks no object"
-        raise HooksError(code, path=file.path, line=line, column=column, name=path[-1])
+    for path in [(KEY,), *((KEY, event) for event in items)]:
+        wanted, code = (list, "hooks no list") if path[1:] else (dict, "hooks no object")
+        if not isinstance(follow(file.value, *path), wanted | None):
+            start, _end = jsonc.span_of(file.text, path) or (0, 0)
+            line, column = line_and_column(file.text, start)
+            raise HooksError(code, path=file.path, line=line, column=column, name=path[-1])
 
 
 def hooked(file: ConfigFile, items: Mapping[str, Any], new: str) -> ConfigFile:
@@ -384,17 +371,17 @@ def hooked(file: ConfigFile, items: Mapping[str, Any], new: str) -> ConfigFile:
             raise ConfigFileError("not understood", path=file.path)
         return file
     is_new = bool(items) and not file.text.removeprefix(jsonc.BOM).strip()
-    content = json.loads(new) if is_new else file.value
+    text, content = (new, json.loads(new)) if is_new else (file.text, file.value)
     if items:
         _stop_if_odd(file, items)
-        after = with_hooks(file.text, content, items, new)
+        after = with_hooks(text, content, items)
     elif ours := our_hooks(content):
         own = {event: next(iter(places.values())) for event, places in ours.items()}
         before = file.before(lambda one: hooked(one, own, new))
         if before is not None and not our_hooks(before.value):
             return before
-        left = without_hooks(file.text, content)
-        after = left if of_others(content).keys() - {"version"} else ""
+        is_left = of_others(content).keys() - {"version"}
+        after = without_hooks(file.text, content) if is_left else ""
     else:
         return file
     if after in ("", file.text):

@@ -5,28 +5,14 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.child import environment
 from humanmcp.common.own_process import LOG_NAME
 from humanmcp.common.terminal import Painted
-from humanmcp.extensions.agents.hook_entries import (
-    HOOKS,
-    SECTION,
-    HookFacts,
-    HostHooks,
-    hook_command,
-    hook_facts,
-    hook_limit,
-    hook_words,
-    hooked,
-    is_our_plugin,
-    our_hooks,
-    plugin_facts,
-    plugin_text,
-    words_of,
-)
+from humanmcp.extensions.agents import hook_entries as entries
 from humanmcp.locales import say
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.validation.redaction import without_secrets
@@ -50,22 +36,22 @@ class HookAddition:
     """The hook of one host (`setup/addition.py`)."""
 
     def __init__(
-        self, host: Host, hooks: HostHooks, given: Mapping[str, Any], wait: int | None
+        self, host: Host, hooks: entries.HostHooks, given: Mapping[str, Any], wait: int | None
     ) -> None:
         self._host = dataclasses.replace(host, format=Format.JSONC)
         self._hooks = hooks
         seconds = wait or hooks.wait
-        self._limit = hook_limit(seconds)
+        self._limit = entries.hook_limit(seconds)
         passed = {name: one for name, one in given.items() if name in ("home", "inbox", "lang")}
         server = command_for(passed, ())
-        command = hook_command(host.name, server, seconds)
+        command = entries.hook_command(host.name, server, seconds)
         self._items, self._new = hooks.items(command, seconds), hooks.new
         if hooks.plugin:
             self._items = {"": command}
-            self._new = plugin_text(hooks, hook_words(host.name, server, seconds))
+            self._new = entries.plugin_text(hooks, entries.hook_words(host.name, server, seconds))
 
     def _say(self, code: str, **fillings: object) -> str:
-        return say(SECTION, code, label=self._host.label, path=self._hooks.path, **fillings)
+        return say(entries.SECTION, code, label=self._host.label, path=self._hooks.path, **fillings)
 
     def offer(self) -> str:
         known = self._say(f"known {self._host.prompts['known']}", **self._host.prompts)
@@ -76,56 +62,48 @@ class HookAddition:
 
     def snippet(self) -> str:
         empty = ConfigFile(self._host, self._hooks.path, "")
-        return hooked(empty, self._items, self._new).text.removesuffix("\n")
+        return entries.hooked(empty, self._items, self._new).text.removesuffix("\n")
 
     def check(self) -> None:
-        self._changed(self._items)
+        self._set(self._items, to_file=False)
 
     def write(self) -> str:
-        return self._say("hook written" if self._is_changed(self._items) else "hook unchanged")
+        is_written = with_more_tries(partial(self._set, self._items))
+        return self._say("hook written" if is_written else "hook unchanged")
 
     def remove(self, *, is_asked: bool) -> str:
-        is_removed = self._is_changed({})
+        is_removed = with_more_tries(partial(self._set, {}))
         code = "hook removed" if is_removed else "hook absent"
         return self._say(code) if is_asked or is_removed else ""
 
     def notes(self, *, is_written: bool) -> Iterator[str | Painted]:
         off = self._hooks.switched_off()
         if off is not None:
-            told = say(SECTION, "runs no hook", label=self._host.label, **off._asdict())
+            told = say(entries.SECTION, "runs no hook", label=self._host.label, **off._asdict())
             yield Painted(told, "yellow")
         elif is_written:
             yield self._say("hook next")
         yield self._say(f"gate {self._host.name}", seconds=self._limit)
 
-    def _changed(self, items: Mapping[str, Any]) -> ConfigFile | None:
-        """Return the file of the hooks with exactly these of ours; None if it has them already."""
-        file = ConfigFile.read(self._host, self._hooks.path)
-        after = hooked(file, items, self._new)
-        return None if after.text == file.text else after
-
-    def _is_changed(self, items: Mapping[str, Any]) -> bool:
+    def _set(self, items: Mapping[str, Any], *, to_file: bool = True) -> bool:
         """Have exactly these items of ours in the file. Return False if it had them already."""
-
-        def change() -> bool:
-            after = self._changed(items)
-            if after is not None:
-                after.write()
-            return after is not None
-
-        return with_more_tries(change)
+        file = ConfigFile.read(self._host, self._hooks.path)
+        after = entries.hooked(file, items, self._new)
+        if to_file and after.text != file.text:
+            after.write()
+        return after.text != file.text
 
 
 class HostPrompts:
     """What brings the permission prompts of hosts: a `SetupPart`."""
 
     def of(self, host: Host, given: Mapping[str, Any], wait: int | None) -> HookAddition | None:
-        hooks = HOOKS.get(host.name)
+        hooks = entries.HOOKS.get(host.name)
         return None if hooks is None else HookAddition(host, hooks, given, wait)
 
     def check(self, settings: Settings) -> Iterator[Finding]:  # noqa: ARG002 - hosts have files of their own
         """Check whether each hook starts, and gives up before its host."""
-        for name, hooks in HOOKS.items():
+        for name, hooks in entries.HOOKS.items():
             host = dataclasses.replace(BY_NAME[name], format=Format.JSONC)
             try:
                 file = ConfigFile.read(host, hooks.path)
@@ -133,24 +111,24 @@ class HostPrompts:
             except ConfigFileError as error:
                 yield doctor.warning("host bad", label=host.label, why=error)
                 continue
-            if our_hooks(content) or (hooks.plugin and is_our_plugin(file.text)):
-                facts = plugin_facts(file.text) if hooks.plugin else hook_facts(content, hooks)
-                yield from _check_hook(host, hooks, facts, content)
+            if entries.our_hooks(content) or (hooks.plugin and entries.is_our_plugin(file.text)):
+                yield from _check_hook(host, hooks, file.text, content)
 
 
 PROMPTS: Final = HostPrompts()
 
 
 def _finding(level: Callable[..., Finding], code: str, **fillings: object) -> Finding:
-    return dataclasses.replace(level(code, **fillings), section=SECTION)
+    return dataclasses.replace(level(code, **fillings), section=entries.SECTION)
 
 
 def _check_hook(
-    host: Host, hooks: HostHooks, facts: HookFacts | None, content: Mapping[str, Any]
+    host: Host, hooks: entries.HostHooks, text: str, content: Mapping[str, Any]
 ) -> Iterator[Finding]:
     """Yield what is so of a hook, and what is wrong with the inbox folder of one that works."""
+    facts = entries.plugin_facts(text) if hooks.plugin else entries.hook_facts(content, hooks)
     about = {"label": host.label, "path": hooks.path, "host": host.name}
-    words = words_of(facts.command) if facts else ()
+    words = entries.words_of(facts.command) if facts else ()
     ours = as_ours(words)
     if facts is None:
         yield _finding(doctor.problem, "hook part", **about)

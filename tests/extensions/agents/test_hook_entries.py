@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from humanmcp.common import jsonc, toml_edit
 from humanmcp.common.settings import Settings
@@ -345,6 +347,52 @@ def test_hooks_and_comments_of_the_person_stay(host: str) -> None:
     left = without_hooks(changed, decoded(changed))
     assert decoded(left) == decoded(before)
     assert "// first" in left
+
+
+_HOOKS: Final = st.lists(st.sampled_from([THEIRS, OURS, "5", "{}"]).map(json.loads), max_size=3)
+_ITEMS: Final = st.lists(
+    _HOOKS.map(lambda hooks: {"matcher": "*", "hooks": hooks})
+    | st.sampled_from([THEIRS, OURS, "null", '{"hooks": null}']).map(json.loads),
+    max_size=3,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["One", "Two"]), _ITEMS | st.none()))
+def test_what_is_taken_out_is_ours_and_what_is_empty_then(
+    events: dict[str, list[Any] | None],
+) -> None:
+    """Whatever stands beside it, in the text and in what the text is compared with."""
+    content = {"a": 1, "hooks": events}
+    left = {event: _of_others(items) for event, items in events.items()}
+    kept = {event: items for event, items in left.items() if items or items == events[event]}
+    expected = {"a": 1, "hooks": kept} if kept or not events else {"a": 1}
+    text = json.dumps(content, indent=2)
+    assert of_others(content) == decoded(without_hooks(text, content)) == expected
+    assert content == json.loads(text)
+
+
+def test_how_deep_the_rest_of_a_file_is_does_not_matter() -> None:
+    """Beside the hooks, and in them."""
+    deep = "[" * 500 + "]" * 500
+    others = '{"a": [], "hooks": {"One": [[], {"hooks": [7, []]}]}}'.replace("[]", deep)
+    text = others.replace("7", f"7, {OURS}")
+    left = without_hooks(text, json.loads(text))
+    assert decoded(left) == of_others(json.loads(text)) == json.loads(others)
+
+
+def _of_others(items: list[Any] | None) -> list[Any] | None:
+    """Return a list of an event without our hooks."""
+    if items is None:
+        return None
+    left = []
+    for item in items:
+        hooks = item.get("hooks") if isinstance(item, dict) else None
+        others = [hook for hook in hooks or [] if not is_our_hook(hook)]
+        if hooks and others != hooks:
+            left += [{**item, "hooks": others}] if others else []
+        elif not is_our_hook(item):
+            left.append(item)
+    return left
 
 
 @pytest.mark.parametrize("host", WITH_HOOKS)
