@@ -17,7 +17,7 @@ from humanmcp.inbox.contract import Action, Reply
 from humanmcp.locales import say
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.conversation import approvals, questions
-from humanmcp.protocol.conversation.allow_patterns import pattern_of, patterns_for
+from humanmcp.protocol.conversation.allow_patterns import pattern_of, patterns_for, patterns_in
 from humanmcp.protocol.conversation.exchange import APPROVAL, QUESTION
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import as_json, member, members
@@ -90,31 +90,27 @@ class ApprovalCard(NamedTuple):
         return self._replace(parts=tuple(parts))
 
 
+_TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "command": {"command": "code", "description": "text"},
+    "file": {"content": "code"},
+    "plan": {"plan": "text"},
+}
+"""The members that come first on a card of this kind, if they are texts, and how each is shown."""
+
+
 def card_of(approval: Approval) -> ApprovalCard:
     """Lay out an input on a card, with every member. Two different inputs never look alike."""
     given = approval.input
     kind = approvals.kind_of_input(given, approval.tool)
-    first: list[CardPart] = []
-    shown: set[str] = set()
-    if kind == "command":
-        shown = {"command", "description"}
-        first = [_part("command", given["command"])]
-        if isinstance(given.get("description"), str):
-            first.append(_part("description", given["description"], "text"))
-        elif "description" in given:
-            shown.discard("description")
-    elif kind == "edit":
-        shown = {"old_string", "new_string", "edits"} & set(given)
+    texts = _TEXTS.get(kind, {})
+    shown = {name for name in texts if isinstance(given.get(name), str)}
+    first = [_part(name, given[name], form) for name, form in texts.items() if name in shown]
+    if kind == "edit":
+        shown = {"old_string", "new_string", "edits"}
         edits = approvals.edits_in(given)
         first = [CardPart("", "difference", _difference(*edit)) for edit in edits]
-    elif kind == "file":
-        shown = {"content"}
-        first = [_part("content", given["content"])]
-    elif kind == "plan":
-        is_there = isinstance(given.get("plan"), str)
-        shown = {"plan"} if is_there else set()
-        words = given["plan"] if is_there else say(SECTION, "no plan")
-        first = [_part("plan", words, "text")]
+    elif kind == "plan" and not shown:
+        first = [_part("plan", say(SECTION, "no plan"), "text")]
     rest = [
         _part(name, _as_member(given[name], raw))
         for name, raw in _members(approval)
@@ -187,8 +183,7 @@ def heading(approval: Approval, card: ApprovalCard) -> tuple[str, str]:
 
 
 def _tool(approval: Approval) -> str:
-    server = "" if approval.agent is None else approval.agent.server
-    return one_line(" · ".join(filter(None, (server, approval.tool))), LONGEST_TOOL)
+    return one_line(" · ".join(filter(None, (approval.server, approval.tool))), LONGEST_TOOL)
 
 
 def _kind(approval: Approval, card: ApprovalCard) -> str:
@@ -276,7 +271,7 @@ def change(opened: OpenExchange, approval: Approval, text: str, *, shown: str = 
         ApprovalError: it cannot be allowed, or the text is not a JSON object.
     """
     _may_be_allowed(approval)
-    if is_fixed(approval):
+    if approval.is_fixed:
         raise ApprovalError("fixed")
     if not isinstance(approvals.read_once(text)[0], dict):
         raise ApprovalError("no object")
@@ -287,17 +282,12 @@ def change(opened: OpenExchange, approval: Approval, text: str, *, shown: str = 
     return _decision(opened, approvals.allowed(approval, text), shown)
 
 
-def is_fixed(approval: Approval) -> bool:
-    """Return True if the agent runs its own input, whatever is allowed in its place."""
-    return approval.agent is not None and not approval.agent.changes
-
-
 def input_as_typed(approval: Approval) -> tuple[tuple[str, str], ...]:
     """Return the names and texts of the fields of a form: text as text, other members as JSON.
 
     Empty if a field could not show a text, or would send another one than it shows.
     """
-    if is_fixed(approval):
+    if approval.is_fixed:
         return ()
     given = approval.input
     found = tuple(
@@ -338,10 +328,8 @@ def hand_back(opened: OpenExchange, *, shown: str = "") -> Reply:
     Raises:
         ApprovalError: no hook of an agent asks, or the agent would deny it.
     """
-    if opened.prompt is None:
-        raise ApprovalError("no agent")
     if not can_hand_back(opened):
-        raise ApprovalError("no dialog")
+        raise ApprovalError("no agent" if opened.prompt is None else "no dialog")
     return _decision(opened, approvals.handed_back(), shown)
 
 
@@ -490,8 +478,7 @@ def pattern_at(opened: OpenExchange, number: str) -> AllowPattern:
 
 def allowed_patterns(opened: OpenExchange) -> tuple[AllowPattern, ...]:
     """List the patterns that are allowed in the session of this request."""
-    found = map(pattern_of, opened.inbox.holds(opened.key.session))
-    return tuple(one for one in found if one is not None)
+    return patterns_in(opened.inbox.holds(opened.key.session))
 
 
 def allow_like(opened: OpenExchange, pattern: AllowPattern) -> None:

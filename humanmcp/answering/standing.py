@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.prompts import read_prompt
+from humanmcp.protocol.conversation.prompts import decided_in, read_prompt
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import DROPPED
 from humanmcp.protocol.json.visible import one_line
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.inbox.contract import Item
-    from humanmcp.protocol.conversation.prompts import AgentPrompt
+    from humanmcp.protocol.conversation.prompts import AgentPrompt, Decided
 
 
 class Urgency(enum.IntEnum):
@@ -225,13 +225,11 @@ def _decided(item: Item) -> Standing:
     if answer.action == "deny":
         is_sure = answer.became or prompt.is_beside is False
         return Standing.DENIED if is_sure else Standing.DENIAL_SENT
-    sent = Standing.ALLOW_SENT if prompt.tells else Standing.ALLOW_UNTOLD
+    sent = Standing.ALLOW_SENT if prompt.event.tells else Standing.ALLOW_UNTOLD
     return Standing.ALLOW_UNUSED if answer.became else sent
 
 
-@lru_cache(256)
-def _read(line: str, host: str, event: str) -> AgentPrompt:
-    return read_prompt(line, host, event)
+_read: Final = lru_cache(256)(read_prompt)
 
 
 def prompt_of(item: Item) -> AgentPrompt:
@@ -242,6 +240,37 @@ def prompt_of(item: Item) -> AgentPrompt:
 
 _SHORT: Final = 20_000
 """Characters of a prompt that stays in memory once it was read."""
+
+
+ENDED: Final = "ended"
+"""Who takes away what an agent that has ended its turn does not wait for any more."""
+TWIN: Final = "twin"
+"""Why nobody knows whether a prompt still waits: so many of those that are equal have not run."""
+_NOTES: Final = {"": "note unread", RAN: "note unknown", READ: "note read"}
+
+
+def decision_of(item: Item) -> Decided | None:
+    """Return what a person decided about a prompt; None if nobody has."""
+    reply = item.reply
+    if item.purpose is not Purpose.PROMPT or reply is None:
+        return None
+    return decided_in(prompt_of(item), reply.text)
+
+
+def note_told(item: Item) -> tuple[str, str]:
+    """Return what a person said to the agent with an *allow*, and the code of what became of it."""
+    decided = decision_of(item)
+    if decided is None or not decided.note:
+        return "", ""
+    is_over = item.state is not ExchangeState.PENDING
+    became = item.answer.became if item.answer is not None else ENDED if is_over else ""
+    return decided.note, _NOTES.get(became, "note lost")
+
+
+def twins_of(item: Item) -> int:
+    """Return how many of those that are equal to a waiting prompt have not run; 0 if none has."""
+    code, _, count = item.waiting.why_not.partition(" ")
+    return int(count) if code == TWIN and count.isdecimal() else 0
 
 
 class Prospect(NamedTuple):

@@ -15,10 +15,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.approvals import SECTION as APPROVAL
-from humanmcp.answering.guests import note_told, twins_of
 from humanmcp.answering.open_exchange import OpenExchange, read_line
 from humanmcp.answering.schema import INTERFACE, InboxShape, ListedShape, listed_shape
-from humanmcp.answering.standing import Standing, Urgency, prospects, told_of
+from humanmcp.answering.standing import Standing, Urgency, note_told, prospects, told_of, twins_of
 from humanmcp.answering.summary import (
     answered_at_once,
     answered_by,
@@ -328,7 +327,7 @@ def outlook(opened: OpenExchange, moment: datetime) -> list[tuple[str, bool]]:
         left = 0.0 if at is None else at - passed
         soon = at is not None and code != "status open" and left < SOON
         found.append((say(WAITS, code, left=clock(max(0.0, left))), soon))
-    if agent is not None and agent.locks and opened.standing.urgency is Urgency.NOW:
+    if agent is not None and agent.event.locks and opened.standing.urgency is Urgency.NOW:
         found.append((say(WAITS, "agent locks"), False))
     if twins := twins_of(opened.item):
         found.append((say(WAITS, "twins", count=twins), True))

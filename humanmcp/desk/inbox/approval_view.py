@@ -6,14 +6,8 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import approvals
-from humanmcp.answering.approvals import (
-    ApprovalError,
-    allowed_patterns,
-    pattern_in_words,
-    patterns_of,
-)
-from humanmcp.answering.guests import note_told
 from humanmcp.answering.last_words import last_words
+from humanmcp.answering.standing import note_told
 from humanmcp.inbox.contract import Action, Reply
 from humanmcp.locales import say
 from humanmcp.protocol.json.tree import pretty
@@ -23,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.answering.open_exchange import OpenExchange
-    from humanmcp.inbox.contract import Item
     from humanmcp.protocol.conversation.approvals import Approval
     from humanmcp.protocol.conversation.questions import AskedQuestion
 
@@ -63,8 +56,9 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> dict[str, Any] | None
         return None
     shown = approval_card(approval, whole=whole)
     is_too_long = shown["is_closed"] or len(approval.text) > LONGEST
-    editable = not (is_too_long or approvals.is_fixed(approval))
+    editable = not (is_too_long or approval.is_fixed)
     texts = approvals.input_as_typed(approval) if editable else ()
+    allowed, (note, told) = approvals.allowed_patterns(opened), note_told(opened.item)
     return {
         **shown,
         "digest": approval.digest,
@@ -74,25 +68,14 @@ def approval_view(opened: OpenExchange, *, whole: bool) -> dict[str, Any] | None
         ],
         "json": visible_json(pretty(approval.text)) if editable else "",
         "scope": approvals.scope_of(opened),
-        "likes": [pattern_in_words(one) for one in patterns_of(opened)],
-        "allowed": [(str(one), pattern_in_words(one)) for one in allowed_patterns(opened)],
+        "likes": [approvals.pattern_in_words(one) for one in approvals.patterns_of(opened)],
+        "allowed": [(str(one), approvals.pattern_in_words(one)) for one in allowed],
         "takes_note": opened.prompt is not None and opened.prompt.takes_note,
-        "note": _note(opened.item),
-        "words": _words(opened),
+        "note": (note, say(approvals.SECTION, told) if note else ""),
+        # while it waits: later the agent writes more
+        "words": last_words(opened.prompt) if opened.prompt and opened.item.waits else "",
         "can_hand_back": approvals.can_hand_back(opened),
     }
-
-
-def _words(opened: OpenExchange) -> str:
-    """Return what the agent wrote before it asked, while it waits: later it writes more."""
-    prompt = opened.prompt
-    return last_words(prompt) if prompt is not None and opened.item.waits else ""
-
-
-def _note(item: Item) -> tuple[str, str]:
-    """Return what a person said to the agent, and in words whether it has read that."""
-    note, told = note_told(item)
-    return note, say(approvals.SECTION, told) if note else ""
 
 
 def question_views(questions: tuple[AskedQuestion, ...]) -> list[dict[str, Any]]:
@@ -112,7 +95,7 @@ def chosen_reply(opened: OpenExchange, values: Mapping[str, str]) -> Reply:
     """Return the reply of a button of the card.
 
     Raises:
-        ApprovalError: nothing may be sent for it.
+        approvals.ApprovalError: nothing may be sent for it.
     """
     approval, shown, act = opened.asked, values.get("shown", ""), values.get("act", "")
     seen = values.get("seen") == "all"
@@ -120,7 +103,7 @@ def chosen_reply(opened: OpenExchange, values: Mapping[str, str]) -> Reply:
         drop = Reply(opened.item.line, action=Action.DROP)
         return drop if act == "drop" else approvals.release(opened, seen=seen, shown=shown)
     if approval is None or not shown:
-        raise ApprovalError("no prompt")
+        raise approvals.ApprovalError("no prompt")
     match act:
         case "deny":
             return approvals.deny(opened, values.get("reason", ""), shown=shown)

@@ -20,12 +20,11 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from humanmcp import extensions
 from humanmcp.answering import approvals, service, summary
 from humanmcp.answering.approvals import ApprovalError
-from humanmcp.answering.guests import twins_of
 from humanmcp.answering.open_exchange import OpenExchange
 from humanmcp.answering.reactions import WATCHED, ClientReaction, carried_wrongly, reactions
 from humanmcp.answering.schema import TypedDict, diagnostic_shapes, filled
 from humanmcp.answering.service import OrderError, Outcome, Task
-from humanmcp.answering.standing import Standing, Urgency, prospects, standing_of
+from humanmcp.answering.standing import Standing, Urgency, prospects, standing_of, twins_of
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.desk import nodes, rendering
 from humanmcp.desk.board import opens_next

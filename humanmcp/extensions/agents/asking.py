@@ -30,28 +30,14 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.answering.standing import Standing
 from humanmcp.common.line_pipe import has_reader
 from humanmcp.common.own_process import StopSignals
-from humanmcp.extensions.agents.guests import (
-    ENDINGS,
-    amend_record,
-    begin_facts,
-    decision_about,
-    fitting_pattern,
-    record_unconfirmed,
-    write_down,
-)
+from humanmcp.extensions.agents import guests
 from humanmcp.extensions.agents.printer import SECTION
 from humanmcp.inbox.attendant import FALLBACK_POLL, SLOW, Attendant
 from humanmcp.inbox.contract import Answer, InboxError, Item, Key, Purpose, Reply, Waiting
 from humanmcp.inbox.inbox_session import Stamps, signed
 from humanmcp.locales import say
+from humanmcp.protocol.conversation import prompts
 from humanmcp.protocol.conversation.approvals import allowed
-from humanmcp.protocol.conversation.prompts import (
-    action_of,
-    approval_of_prompt,
-    decided_in,
-    judge,
-    note_of,
-)
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -80,6 +66,7 @@ class PromptWaiting:
         self._stamps = Stamps()
         self.key = Key("", 0)
         self._has_bell = False
+        self._parent = os.getppid()
 
     def run(self) -> None:
         """Show it, and wait until it is decided, the limit, a signal, or the end of the agent."""
@@ -87,8 +74,6 @@ class PromptWaiting:
         with StopSignals(lambda _number: attendant.stop()):
             try:
                 if self.is_shown():
-                    watch = _AgentWatch(attendant.stop, self._printer.sink)
-                    attendant.attend(watch, background=True)
                     attendant.attend(self)
                     attendant.run()
             finally:
@@ -100,9 +85,9 @@ class PromptWaiting:
 
     def is_shown(self) -> bool:
         """Record and show the prompt. Return False if a pattern has decided it."""
-        facts = begin_facts(self._prompt, self._stamp())
+        facts = guests.begin_facts(self._prompt, self._stamp())
         self._inbox.join(facts)
-        record_unconfirmed(self._inbox, facts.name, facts.started)
+        guests.record_unconfirmed(self._inbox, facts.name, facts.started)
         self.key = self._inbox.enter(facts.name)
         self._record(Direction.IN, self._raw)
         prompt, left = self._prompt, self._printer.deadline - time.monotonic()
@@ -119,8 +104,8 @@ class PromptWaiting:
                 host=prompt.host,
             )
         )
-        asked = approval_of_prompt(prompt, self._text)
-        if fitting_pattern(self._inbox, facts, asked) is not None:
+        asked = prompts.approval_of_prompt(prompt, self._text)
+        if guests.fitting_pattern(self._inbox, facts, asked) is not None:
             reply = Reply(allowed(asked), TextForm.DECISION, by=ALLOWED, at=self._stamp())
             return not self._decide(reply)
         return True
@@ -137,7 +122,11 @@ class PromptWaiting:
             bell.listen(wake)
 
     def step(self, now: float) -> float | None:
-        """Take a decision that came, or give up when it is too late."""
+        """Take a decision that came, give up when it is too late, or end with the agent.
+
+        The agent is gone when its shell or the pipe to it is: either may outlive the other.
+        """
+        is_gone = os.getppid() != self._parent or not has_reader(self._printer.sink)
         if now >= self._printer.deadline:
             self._give_up()
             return None
@@ -147,6 +136,8 @@ class PromptWaiting:
                     return None
         except InboxError as error:
             logger.warning("the inbox cannot be read: %s", error)
+        if is_gone:
+            return None
         return min(self._printer.deadline, now + (SLOW if self._has_bell else FALLBACK_POLL))
 
     def leave(self) -> None:
@@ -162,12 +153,13 @@ class PromptWaiting:
 
     def _decide(self, reply: Reply) -> bool:
         """Print the decision of a reply. Return True unless it goes back to the person."""
-        verdict = judge(self._prompt, reply.text, reply.form)
-        decided = decided_in(self._prompt, reply.text)
+        verdict = prompts.judge(self._prompt, reply.text, reply.form)
+        decided = prompts.decided_in(self._prompt, reply.text)
         if verdict.line is None or decided is None:
             self._inbox.refuse(self.key, verdict.diagnostics)
             return False
-        action = reply.by if reply.by in ENDINGS else action_of(self._prompt, decided)
+        action = prompts.action_of(self._prompt, decided)
+        action = reply.by if reply.by in guests.ENDINGS else action
         said = verdict.line
         why = self._keep(partial(self._record, Direction.OUT, said.encode(), reply, action))
         if why and decided.behavior == "allow":
@@ -186,19 +178,19 @@ class PromptWaiting:
     def _amend(self, action: Standing) -> None:
         """Add to the record that what it says was not printed, or perhaps not."""
         said = self._printer.said or ""
-        amend_record(self._inbox, self._inbox.item(self.key), action, self._stamp(), said)
+        guests.amend_record(self._inbox, self._inbox.item(self.key), action, self._stamp(), said)
 
     def _record(
         self, direction: Direction, raw: bytes, reply: Reply | None = None, action: str = ""
     ) -> None:
         """Add what came or goes out to the transcript, with the record of the decision."""
-        at, note = self._stamp(), note_of(self._prompt)
+        at, note = self._stamp(), prompts.note_of(self._prompt)
         frame = Frame(0, at, direction, raw, self.key.number, note=note)
         decision = None
         if reply is not None:
-            about = decision_about(self.key, self._prompt, self._text, raw.decode(), action)
+            about = guests.decision_about(self.key, self._prompt, self._text, raw.decode(), action)
             frame, decision = frame._replace(by=reply.by), signed(about, reply, at)
-        write_down(self._inbox, self.key.session, frame, decision)
+        guests.write_down(self._inbox, self.key.session, frame, decision)
 
     @staticmethod
     def _keep(write: Callable[[], object]) -> str:
@@ -209,24 +201,3 @@ class PromptWaiting:
             logger.warning("not kept: %s", error)
             return error.sentence()
         return ""
-
-
-class _AgentWatch:
-    """Notices the end of the agent, also behind a shell that lives on: an `Attended`."""
-
-    def __init__(self, gone: Callable[[], object], sink: int) -> None:
-        self._gone = gone
-        self._sink = sink
-        self._parent = os.getppid()
-
-    def begin_steps(self, wake: Callable[[], object]) -> None:
-        """Do nothing: nothing wakes it."""
-
-    def step(self, now: float) -> float | None:
-        if os.getppid() == self._parent and has_reader(self._sink):
-            return now + SLOW
-        self._gone()
-        return None
-
-    def leave(self) -> None:
-        """Do nothing."""

@@ -20,7 +20,7 @@ from humanmcp.inbox import open_inbox
 from humanmcp.inbox.inbox_session import Stamps
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.protocol.conversation.prompts import ENDED, LABELS, OVER, read_prompt
+from humanmcp.protocol.conversation.prompts import ENDED, LABELS, OVER, json_object, read_prompt
 from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.json.undecoded import BEGINNING
 
@@ -136,8 +136,7 @@ def _place(settings: Settings | StopError) -> tuple[Path, str]:
 def _tell(printer: Printer, note: str) -> bool:
     """Print a note to the agent. Return True if it has it."""
     said = {"hookEventName": printer.prompt.name, "additionalContext": note}
-    text = as_json({"hookSpecificOutput": said})
-    return printer.print(text.encode("utf-8", "backslashreplace").decode())
+    return printer.print(json_object({"hookSpecificOutput": as_json(said)}))
 
 
 def _read(source: int) -> tuple[bytes, str]:

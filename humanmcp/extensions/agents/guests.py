@@ -8,37 +8,22 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.guests import ENDED, TWIN, decision_of, twins_of
-from humanmcp.answering.standing import PERMITS, RAN, READ, Standing, prompt_of
-from humanmcp.inbox.contract import (
-    Reply,
-    Role,
-    SessionFacts,
-    Tail,
-    TakenError,
-    UnknownItemError,
-)
+from humanmcp.answering import standing
+from humanmcp.answering.standing import Standing, decision_of, prompt_of
+from humanmcp.inbox.contract import Reply, Role, SessionFacts, Tail, TakenError, UnknownItemError
 from humanmcp.inbox.inbox_session import signed
-from humanmcp.protocol.conversation.allow_patterns import pattern_of
+from humanmcp.protocol.conversation.allow_patterns import patterns_in
 from humanmcp.protocol.conversation.approvals import QUESTION_TOOLS, handed_back, read_once
-from humanmcp.protocol.conversation.decisions import (
-    DecisionChain,
-    DecisionRecord,
-    sha256,
-)
-from humanmcp.protocol.conversation.prompts import (
-    LABELS,
-    OVER,
-    AgentPrompt,
-)
+from humanmcp.protocol.conversation.decisions import DecisionChain, DecisionRecord, sha256
+from humanmcp.protocol.conversation.prompts import LABELS, OVER, AgentPrompt
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import DECIDED, Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from humanmcp.inbox.contract import Inbox, Item, Key
     from humanmcp.protocol.conversation.allow_patterns import AllowPattern
@@ -46,7 +31,7 @@ if TYPE_CHECKING:
 
 KEYBOARD: Final = "keyboard"
 """Who decided what has run although nobody decided it here."""
-ENDINGS: Final = (KEYBOARD, ENDED)
+ENDINGS: Final = (KEYBOARD, standing.ENDED)
 _LOOKED_AT: Final = 200
 """The newest decisions that a tool which has run may belong to: it may run for long."""
 _REMEMBERED: Final = 400
@@ -75,16 +60,10 @@ def fitting_pattern(inbox: Inbox, facts: SessionFacts, approval: Approval) -> Al
     """Return the pattern by which an agent is allowed this without asking; None to ask."""
     if not facts.is_one_client:
         return None
-    found = map(pattern_of, inbox.holds(facts.name))
-    return next((one for one in found if one is not None and one.fits(approval)), None)
+    return next((one for one in patterns_in(inbox.holds(facts.name)) if one.fits(approval)), None)
 
 
 # -- what another hook tells ----------------------------------------------------------------------
-
-
-class _Asked(NamedTuple):
-    item: Item
-    prompt: AgentPrompt
 
 
 def note_event(inbox: Inbox, event: AgentPrompt, at: str, tell: Callable[[str], bool]) -> None:
@@ -94,24 +73,25 @@ def note_event(inbox: Inbox, event: AgentPrompt, at: str, tell: Callable[[str], 
     """
     session = guest_name(event)
     try:
-        waiting = [_Asked(one, prompt_of(one)) for one in inbox.items(session) if not one.reply]
+        waiting = [one for one in inbox.items(session) if not one.reply]
     except UnknownItemError:  # it has never asked
         return
     newest = inbox.items(session, ExchangeState.ANSWERED, _LOOKED_AT)
-    unseen = [one for one in newest if one.answer is not None and not one.answer.fetched]
-    decided = [_Asked(one, prompt_of(one)) for one in unseen]
+    decided = [one for one in newest if one.answer is not None and not one.answer.fetched]
     if event.name in OVER:
-        ran = _tool_ran(inbox, event, waiting, decided, at)
+        ran = _tool_ran(inbox, event, [*decided, *waiting], at)
         given = None if ran is None else decision_of(ran)
         if ran and given and given.note and tell(given.note):
-            inbox.fetched(ran.key, at, READ, after=RAN)  # who dies before this leaves it unknown
+            # who dies before this leaves it unknown
+            inbox.fetched(ran.key, at, standing.READ, after=standing.RAN)
         return
-    for one in waiting:
-        if _has_ended(event, one.prompt):
-            _take_away(inbox, one.item, ENDED)
-    for one in decided:
-        if _has_ended(event, one.prompt):
-            inbox.fetched(one.item.key, at, ENDED)
+    for one in (*waiting, *decided):
+        if not _has_ended(event, prompt_of(one)):
+            continue
+        if one.answer is None:
+            _take_away(inbox, one, standing.ENDED)
+        else:
+            inbox.fetched(one.key, at, standing.ENDED)
 
 
 def _has_ended(event: AgentPrompt, asked: AgentPrompt) -> bool:
@@ -122,44 +102,32 @@ def _has_ended(event: AgentPrompt, asked: AgentPrompt) -> bool:
     return is_known and asked.agent_id not in (event.background or ())
 
 
-def _tool_ran(
-    inbox: Inbox,
-    event: AgentPrompt,
-    waiting: Sequence[_Asked],
-    decided: Sequence[_Asked],
-    at: str,
-) -> Item | None:
+def _tool_ran(inbox: Inbox, event: AgentPrompt, asked: Sequence[Item], at: str) -> Item | None:
     """Note that a tool has run. Return the prompt by whose permission it did, if that was ours."""
-    same = [*_same(event, [*decided, *waiting])]
-    same = [one for one in same if _is_named(event, one.prompt)] or same
+    same, is_sure = _same(event, asked)
     for one in same:  # of two equal ones that were allowed, each is marked once
-        if _action(one) in PERMITS and inbox.fetched(one.item.key, at, RAN):
-            return one.item
+        if _action(one) in standing.PERMITS and inbox.fetched(one.key, at, standing.RAN):
+            return one
     denied = [one for one in same if _action(one) == "deny"]
-    asking = [one for one in same if one.item.answer is None]
-    twins = [twins_of(one.item) for one in asking]
+    asking = [one for one in same if one.answer is None]
+    twins = [standing.twins_of(one) for one in asking]
     left = max(twins, default=0) + twins.count(0) + len(denied) - 1
     for one in asking:
         if left <= 0:
-            _take_away(inbox, one.item, KEYBOARD)
+            _take_away(inbox, one, KEYBOARD)
         else:  # nothing tells which of them it was, or whether it was one that was denied
-            kept = one.item.waiting._replace(why_not=f"{TWIN} {left}")
-            inbox.update(one.item.key, line=one.item.line, id="", waiting=kept)
+            kept = one.waiting._replace(why_not=f"{standing.TWIN} {left}")
+            inbox.update(one.key, line=one.line, id="", waiting=kept)
     for one in () if event.name == "PostToolUseFailure" else denied:
-        became = RAN if _is_named(event, one.prompt) else Standing.EQUAL_RAN
-        if inbox.fetched(one.item.key, at, became):
-            amend_record(inbox, one.item, became, at, event.input)
+        became = standing.RAN if is_sure else Standing.EQUAL_RAN
+        if inbox.fetched(one.key, at, became):
+            amend_record(inbox, one, became, at, event.input)
     return None
-
-
-def _is_named(event: AgentPrompt, prompt: AgentPrompt) -> bool:
-    """Return True if the id of the tool tells whether it is that of the prompt."""
-    return bool(prompt.tool_use_id and event.tool_use_id)
 
 
 def amend_record(inbox: Inbox, item: Item, action: str, at: str, answered: str = "") -> None:
     """Add to the record of decisions what became of one: it ran, or was not printed."""
-    reply = Reply("", by=KEYBOARD if action == RAN else "")
+    reply = Reply("", by=KEYBOARD if action == standing.RAN else "")
     decision = decision_about(item.key, prompt_of(item), item.line, answered, action)
     frame = Frame(0, at, Direction.NOTE, b"", item.key.number, reply.by, DECIDED)
     write_down(inbox, item.key.session, frame, signed(decision, reply, at))
@@ -169,8 +137,8 @@ def decision_about(
     key: Key, prompt: AgentPrompt, asked: str, answered: str, action: str
 ) -> DecisionRecord:
     """Return the record of a decision about a prompt, without who made it."""
-    about = DecisionRecord(*key, prompt.name, asked, answered, action=action)
-    return about._replace(agent=str(prompt))
+    agent = str(prompt)
+    return DecisionRecord(*key, prompt.name, asked, answered, action=action, agent=agent)
 
 
 def write_down(
@@ -202,8 +170,8 @@ def record_unconfirmed(inbox: Inbox, session: str, at: str) -> None:
             amend_record(inbox, item, Standing.UNCONFIRMED, at)
 
 
-def _action(asked: _Asked) -> str:
-    return "" if asked.item.answer is None else asked.item.answer.action
+def _action(item: Item) -> str:
+    return "" if item.answer is None else item.answer.action
 
 
 def _take_away(inbox: Inbox, item: Item, by: str) -> None:
@@ -211,21 +179,25 @@ def _take_away(inbox: Inbox, item: Item, by: str) -> None:
         inbox.send(item.key, Reply(handed_back(), TextForm.DECISION, by=by))
 
 
-def _same(event: AgentPrompt, asked: Sequence[_Asked]) -> Iterator[_Asked]:
-    """Yield the prompts that asked for the tool that has run, oldest first."""
+def _same(event: AgentPrompt, asked: Sequence[Item]) -> tuple[list[Item], bool]:
+    """Return the prompts that asked for the tool that has run, oldest first.
+
+    True if the ids of the tool tell that. Where one of them has none, equal inputs have to do.
+    """
     ran = _comparison_key(event.tool, event.input)
+    named: list[Item] = []
+    equal: list[Item] = []
     for one in asked:
-        prompt = one.prompt
+        prompt = prompt_of(one)
         if (prompt.tool, prompt.agent_id) != (event.tool, event.agent_id):
             continue
-        if _is_named(event, prompt):
-            if prompt.tool_use_id == event.tool_use_id:
-                yield one
-            continue
-        given = decision_of(one.item)
-        text = given.changed if given is not None and given.changed else prompt.input
-        if not event.problem and _comparison_key(prompt.tool, text) == ran:
-            yield one
+        if prompt.tool_use_id and event.tool_use_id:
+            named += [one] if prompt.tool_use_id == event.tool_use_id else []
+        elif not event.problem:
+            given = decision_of(one)
+            text = given.changed if given is not None and given.changed else prompt.input
+            equal += [one] if _comparison_key(prompt.tool, text) == ran else []
+    return named or equal, bool(named)
 
 
 def _comparison_key(tool: str, text: str) -> str:

@@ -51,7 +51,7 @@ class Printer:
             if self.is_over:
                 return False
             self.is_over, self.status = True, DENIED
-            is_unknown = self.prompt.event is None and words
+            is_unknown = not self.prompt.host and words
             try:
                 if is_unknown:
                     os.write(2, f"{words}\n".encode("utf-8", "backslashreplace"))

@@ -39,7 +39,7 @@ from humanmcp.protocol.answer_book.book_entry import BookEntry, EntryAction
 from humanmcp.protocol.answer_book.decision import by_entry
 from humanmcp.protocol.answer_book.following import first_entry
 from humanmcp.protocol.answer_book.placeholders import fill_answer
-from humanmcp.protocol.conversation.allow_patterns import pattern_of
+from humanmcp.protocol.conversation.allow_patterns import pattern_of, patterns_in
 from humanmcp.protocol.conversation.approvals import approval_of
 from humanmcp.protocol.conversation.decisions import DecisionRecord
 from humanmcp.protocol.conversation.stages import ExchangeState
@@ -178,8 +178,7 @@ class HoldPolicy:
         """Hold what fits one of these from now on."""
         with self._lock:
             self._patterns = tuple(patterns)
-            kept = (pattern_of(one.text) for one in patterns)
-            self._allowed = tuple(one for one in kept if one is not None)
+            self._allowed = patterns_in(one.text for one in patterns)
             self._see()
 
     def follow(self, book: Book) -> None:

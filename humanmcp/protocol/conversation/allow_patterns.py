@@ -13,6 +13,8 @@ from humanmcp.protocol.json.visible import visible
 from humanmcp.protocol.tables import bounded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from humanmcp.protocol.conversation.approvals import Approval
 
 _PREFIX: Final = "allow:"
@@ -85,9 +87,7 @@ def _rest(approval: Approval, *free: str) -> str:
     """
     given, parts = approval.input, parts_of(approval.text)
     kept = [(name, type(given[name]).__name__ if name in free else parts[name]) for name in parts]
-    agent = approval.agent
-    where = [] if agent is None else [agent.folder, agent.server, agent.name]
-    return sha256(repr(sorted(kept) + where))
+    return sha256(repr([*sorted(kept), *approval.place]))
 
 
 def _bounded(command: str) -> str:
@@ -125,6 +125,11 @@ def _folder(path: object) -> str:
     )
     is_plain = len(folders) > 1 and visible(path) == path
     return "" if is_run or not is_plain else posixpath.dirname(path) + "/"
+
+
+def patterns_in(texts: Iterable[str]) -> tuple[AllowPattern, ...]:
+    """Return those of these texts that are patterns."""
+    return tuple(one for one in map(pattern_of, texts) if one is not None)
 
 
 def pattern_of(text: str) -> AllowPattern | None:

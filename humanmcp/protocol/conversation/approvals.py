@@ -13,7 +13,7 @@ then contains the answers.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation import questions as asking
 from humanmcp.protocol.conversation.decisions import sha256
@@ -96,32 +96,16 @@ def differs(shown: str, line: str) -> bool:
     return bool(shown) and shown != digest_of(line)
 
 
-class PromptingAgent(Protocol):
-    """What an approval knows of the agent that asks (`prompts.AgentPrompt`)."""
-
-    @property
-    def name(self) -> str:
-        """The event at which it asks."""
-
-    @property
-    def folder(self) -> str:
-        """The folder in which it works."""
-
-    @property
-    def server(self) -> str:
-        """The MCP server that the tool belongs to, or ""."""
-
-    @property
-    def changes(self) -> bool:
-        """Whether it runs an input that a person changed."""
-
-
 class Approval(NamedTuple):
     """A tool call that a person is asked to allow. `text` is its input as received.
 
     `questions` are set if the prompt comes from the host's question tool, or if `kind` is
     `QUESTION`: then the called tool itself asks. `problem` is the code of the sentence that says
-    why the call cannot be allowed, or "". `agent` is the prompt of an agent's hook, if it is one.
+    why the call cannot be allowed, or "".
+
+    Of an agent's hook, `server` is the MCP server that the tool belongs to, where that is known;
+    `place` its folder, this server and its event. With `is_fixed` the agent runs its own input,
+    whatever is allowed in its place.
     """
 
     tool: str
@@ -131,7 +115,9 @@ class Approval(NamedTuple):
     questions: tuple[AskedQuestion, ...] = ()
     problem: str = ""
     kind: str = APPROVAL
-    agent: PromptingAgent | None = None
+    server: str = ""
+    place: tuple[str, ...] = ()
+    is_fixed: bool = False
 
     @property
     def is_alone(self) -> bool:

@@ -29,14 +29,7 @@ from humanmcp.protocol.conversation.approvals import (
 from humanmcp.protocol.conversation.transcript import PROMPT, Direction, is_of_prompt
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
-from humanmcp.protocol.json.jsonrpc import (
-    as_json,
-    closed_at,
-    member,
-    members,
-    parts_of,
-    skip_space,
-)
+from humanmcp.protocol.json.jsonrpc import as_json, closed_at, member, members, parts_of, skip_space
 from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.json.undecoded import is_large
 
@@ -70,7 +63,7 @@ _CURSOR_FORM: Final = Form("permission", ("agent_message", "user_message"))
 
 
 class Lost(enum.Enum):
-    """What is said when nobody decided."""
+    """What is said when nobody decided, the strictest last."""
 
     NOTHING = "nothing"
     """The agent asks in its own dialog; without a screen it refuses."""
@@ -127,6 +120,9 @@ EVENTS: Final = (
     HookEvent(OWN, "PermissionRequest", _DECISION, Lost.DENY, locks=None),
 )
 
+_UNKNOWN: Final = HookEvent("", "", Form("", ()), Lost.NOTHING, locks=None)
+"""That of an agent that nobody named and whose shape is unknown: nothing is printed to it."""
+
 OVER: Final = frozenset({"PostToolUse", "PostToolUseFailure", "postToolUse", "AfterTool"})
 """After one of these a tool has run."""
 ENDED: Final = frozenset({"Stop", "SubagentStop", "SessionEnd", "UserPromptSubmit", "sessionEnd"})
@@ -148,12 +144,11 @@ LABELS: Final[Mapping[str, str]] = {
 class AgentPrompt(NamedTuple):
     """A permission prompt as an agent wrote it. `input` is the JSON of the tool's input as it came.
 
-    `event` is None for an agent that nobody named and whose shape is unknown. `problem` is the code
-    of why the prompt cannot be allowed, or "": then `tool` is "" and `input` everything that came,
-    and `event`, unless it could be read, is the strictest of its agent's.
+    `problem` is the code of why the prompt cannot be allowed, or "": then `tool` is "" and `input`
+    everything that came, and `event`, unless it could be read, is the strictest of its agent's.
     """
 
-    event: HookEvent | None
+    event: HookEvent
     name: str
     tool: str
     input: str
@@ -174,19 +169,12 @@ class AgentPrompt(NamedTuple):
 
     @property
     def host(self) -> str:
-        return self.event.agent if self.event is not None else ""
-
-    @property
-    def changes(self) -> bool:
-        """The agent runs an input that a person changed. Otherwise it runs its own."""
-        return can_change(self)
+        return self.event.agent
 
     @property
     def lost(self) -> str:
         """What happens if nobody decides: "ask" in its own dialog, "deny", or "" if unknown."""
-        if self.event is None:
-            return ""
-        return "deny" if self.event.lost is Lost.DENY else "ask"
+        return "deny" if self.event.lost is Lost.DENY else "ask" if self.host else ""
 
     @property
     def takes_note(self) -> bool:
@@ -205,7 +193,7 @@ class AgentPrompt(NamedTuple):
         Claude Code 2.1.332 opens it for a sub-agent that it waits for, and not for one in the
         background. Their prompts look alike.
         """
-        if self.event is None or self.event.locks is not False:
+        if self.event.locks is not False:
             return False
         return None if self.agent_id else True
 
@@ -216,16 +204,6 @@ class AgentPrompt(NamedTuple):
         Measured with Claude Code 2.1.332, of its main agent.
         """
         return self.host == _CLAUDE and not self.agent_id and bool(self.transcript)
-
-    @property
-    def tells(self) -> bool:
-        """What became of a decision is told."""
-        return self.event is not None and self.event.tells
-
-    @property
-    def locks(self) -> bool:
-        """Nobody can type in the agent until it is decided."""
-        return self.event is not None and bool(self.event.locks)
 
     def __str__(self) -> str:
         """Return the text of a decision record."""
@@ -262,13 +240,14 @@ def read_prompt(text: str, agent: str = "", event: str = "") -> AgentPrompt:
     if len(tools) > 1 or len(inputs) > 1:  # nothing tells which of them would run
         problem = problem or "twice"
     if name == "beforeShellExecution":
-        tool, found = "Shell", _only(parts, "command", "cwd")
+        shown: dict[str, str] = {one: parts[one] for one in ("command", "cwd") if one in parts}
+        tool, found = "Shell", with_members("{}", shown)
         problem = problem or ("" if text_at(given, "command") else "shape")
     if not (tool.strip() and found) or (known is None and name not in OVER):
         problem = problem or "shape"
     problem = problem or ("large" if is_large(found) else read_once(found)[1])
     return AgentPrompt(
-        known or max(own, key=lambda one: _STRICTNESS.index(one.lost), default=None),
+        known or max(own, key=lambda one: [*Lost].index(one.lost), default=_UNKNOWN),
         name,
         "" if problem else tool,
         text if problem else on_one_line(found),
@@ -285,7 +264,6 @@ def read_prompt(text: str, agent: str = "", event: str = "") -> AgentPrompt:
     )
 
 
-_STRICTNESS: Final = (Lost.NOTHING, Lost.ASK, Lost.DENY)
 _SMALL: Final = 100_000
 """Characters of a member that is decoded by itself: a name, a path, a list of sub-agents."""
 
@@ -329,12 +307,19 @@ def prompt_in(frame: Frame) -> AgentPrompt | None:
 
 def approval_of_prompt(prompt: AgentPrompt, line: str) -> Approval:
     """Return what a prompt, which came as this text, asks a person to allow."""
-    digest = digest_of(line)
-    if prompt.problem:
-        return Approval("", "", {}, digest, problem=prompt.problem, agent=prompt)
-    value = read_once(prompt.input)[0]
-    questions = asking.questions_in(value)[0] if prompt.tool in QUESTION_TOOLS else ()
-    return Approval(prompt.tool, prompt.input, value, digest, questions, agent=prompt)
+    text = "" if prompt.problem else prompt.input
+    value = read_once(text)[0] if text else {}
+    return Approval(
+        prompt.tool,
+        text,
+        value,
+        digest_of(line),
+        asking.questions_in(value)[0] if prompt.tool in QUESTION_TOOLS else (),
+        prompt.problem,
+        server=prompt.server,
+        place=(prompt.folder, prompt.server, prompt.name),
+        is_fixed=not can_change(prompt),
+    )
 
 
 def judge(prompt: AgentPrompt, text: str, form: TextForm) -> Verdict:
@@ -385,12 +370,7 @@ _EVENT_NAMES: Final = ("hook_event_name", "hookEventName", "hookName")
 _TOOLS: Final = ("tool_name", "toolName")
 _INPUTS: Final = ("tool_input", "toolInput", "toolArgs")
 _CURSORS: Final = "conversation_id"
-_FOLDERS: Final[Mapping[str, str]] = {
-    "/.claude/": _CLAUDE,
-    "/.codex/": _CODEX,
-    "/.gemini/": _GEMINI,
-    "/.qwen/": _QWEN,
-}
+_FOLDERS: Final = {"/.claude/": _CLAUDE, "/.codex/": _CODEX, "/.gemini/": _GEMINI, "/.qwen/": _QWEN}
 
 
 def _agent_of(given: object, name: str) -> str:
@@ -413,39 +393,27 @@ def _input(raw: str) -> str:
     return raw if raw.lstrip().startswith("{") else ""
 
 
-def _only(parts: Mapping[str, str], *names: str) -> str:
-    return json_object({one: parts[one] for one in names if one in parts})
-
-
 def can_change(prompt: AgentPrompt, text: str = "{}") -> bool:
     """Return True if the agent runs this input instead of its own.
 
     Gemini CLI merges it into its own, so no member can be left out.
     """
     event = prompt.event
-    if event is None or not event.changes:
-        return False
-    if event.form.wraps != "input" or text == "{}":
-        return True
+    if not event.changes or event.form.wraps != "input" or text == "{}":
+        return event.changes
     return {name for name, *_ in members(prompt.input)} <= {name for name, *_ in members(text)}
 
 
 def answer(prompt: AgentPrompt, decided: Decided) -> str:
     """Return the JSON for stdout, "" to say nothing. To *ask* is to say what is safe.
 
-    JSON escapes stand in for lone surrogates, which UTF-8 cannot hold.
-
     Raises:
         ValueError: it cannot be allowed, or the agent would not run the changed input.
     """
-    return _answer(prompt, decided).encode("utf-8", "backslashreplace").decode()
-
-
-def _answer(prompt: AgentPrompt, decided: Decided) -> str:
     event, verdict = prompt.event, decided.behavior
-    if verdict == "allow" and (prompt.problem or event is None):
+    if verdict == "allow" and (prompt.problem or event is _UNKNOWN):
         raise ValueError(prompt.problem)
-    if event is None or (verdict == "ask" and event.lost is Lost.NOTHING):
+    if event is _UNKNOWN or (verdict == "ask" and event.lost is Lost.NOTHING):
         return ""
     if decided.changed and not can_change(prompt, decided.changed):
         raise ValueError(decided.changed)
@@ -473,5 +441,8 @@ def _answer(prompt: AgentPrompt, decided: Decided) -> str:
 
 
 def json_object(members: Mapping[str, str]) -> str:
-    """Return a JSON object with these members, whose values are JSON."""
-    return with_members("{}", members)
+    """Return a JSON object with these members, whose values are JSON.
+
+    JSON escapes stand in for lone surrogates, which UTF-8 cannot hold.
+    """
+    return with_members("{}", members).encode("utf-8", "backslashreplace").decode()

@@ -32,9 +32,8 @@ from hypothesis.stateful import (
 )
 
 from humanmcp.answering import approvals, service
-from humanmcp.answering.guests import note_told, twins_of
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
-from humanmcp.answering.standing import Standing
+from humanmcp.answering.standing import Standing, note_told, twins_of
 from humanmcp.extensions.agents.asking import PromptWaiting
 from humanmcp.extensions.agents.guests import guest_name, note_event
 from humanmcp.extensions.agents.printer import Printer

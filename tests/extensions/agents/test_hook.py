@@ -16,9 +16,8 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.answering import approvals, service
-from humanmcp.answering.guests import note_told
 from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
-from humanmcp.answering.standing import Standing, prospects
+from humanmcp.answering.standing import Standing, note_told, prospects
 from humanmcp.extensions.agents.asking import PromptWaiting
 from humanmcp.extensions.agents.printer import Printer
 from humanmcp.inbox.contract import Item, Reply
@@ -264,7 +263,7 @@ def test_the_card_says_when_the_agent_decides_itself_and_whether_its_keyboard_is
         assert [one.code for one in prospects(opened.item, 1.0, prompt)] == [code]
         assert opened.item.waiting.limit is not None
         assert 500 < opened.item.waiting.limit < 600  # it counts from the start of the process
-        assert prompt.locks is locks
+        assert bool(prompt.event.locks) is locks
         send(opened, approvals.deny(opened, ""))
         hook.communicate(timeout=PATIENCE)
 
@@ -454,6 +453,32 @@ def test_an_agent_that_is_gone_was_not_told(agent: Agent) -> None:
     result = send(opened, allow(opened))
     process.wait(timeout=PATIENCE)
     assert result.outcome is not service.Outcome.SENT
+
+
+@pytest.mark.parametrize(
+    ("is_decided", "standing"), [(True, Standing.UNCONFIRMED), (False, Standing.WITHDRAWN)]
+)
+def test_a_prompt_ends_with_its_agent_and_a_decision_that_was_there_is_recorded(
+    agent: Agent, *, is_decided: bool, standing: Standing
+) -> None:
+    """Nothing is told that the agent cannot have read."""
+    text = json.dumps(CLAUDE)
+    reader, sink = os.pipe()
+    printer = Printer(read_prompt(text), sink, time.monotonic() + 600, 600)
+    waiting = PromptWaiting(agent.inbox, printer, text.encode(), text)
+    assert waiting.is_shown()
+    opened = agent.card()
+    assert waiting.step(time.monotonic()) is not None
+    os.close(reader)
+    if is_decided:
+        agent.inbox.send(opened.key, allow(opened))
+    assert waiting.step(time.monotonic()) is None
+    waiting.end()
+    os.close(sink)
+    assert open_exchange_of(agent.inbox, opened.key).standing is standing
+    frames = agent.inbox.last_frames_before(opened.key.session, 0, 9)
+    actions = [json.loads(one.decision)["action"] for one in frames if one.decision]
+    assert actions == (["allow", "unconfirmed"] if is_decided else [])
 
 
 def ran(agent: Agent, sent: Mapping[str, object], event: str = "PostToolUse") -> Any:  # noqa: ANN401 - any JSON value

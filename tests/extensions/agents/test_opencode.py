@@ -86,7 +86,7 @@ def test_a_decision_is_the_reply(agent: Agent, decide: Any, body: dict[str, str]
             "patterns": ["touch made.txt"],
         }
         assert (opened.facts.client, opened.facts.folder) == ("opencode", "/p")
-        assert approvals.is_fixed(opened.asked)
+        assert opened.asked.is_fixed
         send(opened, decide(opened))
         assert process.stdout is not None
         sent = json.loads(process.stdout.readline())

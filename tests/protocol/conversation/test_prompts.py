@@ -219,6 +219,17 @@ def test_an_agent_is_known_by_the_shape_of_what_it_sends(name: tuple[str, str]) 
     assert prompt.folder == "/p"
 
 
+@pytest.mark.parametrize("name", ["sessionId", "toolName"])
+def test_half_of_a_shape_is_not_that_of_an_agent(name: str) -> None:
+    """Nothing is printed to an agent that nobody knows, and nothing is allowed."""
+    sent = {key: value for key, value in COPILOT.items() if key != name}
+    prompt = read_prompt(json.dumps(sent))
+    assert (prompt.host, prompt.lost, prompt.problem) == ("", "", "shape")
+    assert answer(prompt, Decided("ask", WORDS)) == answer(prompt, Decided("deny", WORDS)) == ""
+    with pytest.raises(ValueError, match="shape"):
+        answer(prompt, Decided("allow"))
+
+
 @pytest.mark.parametrize("name", BY_NAME)
 def test_each_event_is_answered_in_the_form_that_its_agent_understands(
     name: tuple[str, str],
@@ -309,12 +320,12 @@ def test_what_cannot_be_read_is_shown_raw_and_never_allowed(text: str) -> None:
         assert judge(prompt, '{"behavior": "allow"}', TextForm.DECISION).line is None
         lost = {event.lost for event in EVENTS if event.agent == host}
         said = answer(prompt, Decided("ask", WORDS))
-        if Lost.DENY in lost and (prompt.event is None or prompt.event.lost is not Lost.NOTHING):
+        if Lost.DENY in lost and prompt.event.lost is not Lost.NOTHING:
             assert '"deny"' in said
         assert '"allow"' not in said
-        if host and prompt.event is not None:
+        if host:
             assert bool(said) is (prompt.event.lost is not Lost.NOTHING)
-        assert bool(host) <= (prompt.event is not None)
+        assert bool(host) <= bool(prompt.host)
 
 
 BRACKETS: Final = "[" * 1000 + "]" * 1000
