@@ -120,19 +120,15 @@ def recording_of(path: Path, zone: tzinfo | None = None) -> Recording:
     return Recording(name, frames_in(content, path, zone))
 
 
-def frames_in(
-    content: bytes, name: object, zone: tzinfo | None = None, *, placed: bool = False
-) -> tuple[Frame, ...]:
+def frames_in(content: bytes, name: object, zone: tzinfo | None = None) -> tuple[Frame, ...]:
     """Return the lines of a recording, whoever wrote it, or of a file with one message.
-
-    With `placed`, the note of each says where it is in the file.
 
     Raises:
         StopError: it has no messages. The sentence says what it is instead.
     """
     text = decode_lines(content).removeprefix("\ufeff")
     lines = text.split("\n")
-    frames = tuple(read_recording(lines, lambda time: from_log_time(time, zone), placed=placed))
+    frames = tuple(read_recording(lines, lambda time: from_log_time(time, zone)))
     line = b"" if frames else jsonrpc.encoded(jsonrpc.compact(text))
     if re.match(rb'\s*[\[{].*"jsonrpc"', line, re.DOTALL) or isinstance(
         jsonrpc.read(line), Message
@@ -167,6 +163,7 @@ _OTHERS: Final = (
     ("an archive", re.compile(r'\s*\{\s*"log"\s*:\s*\{')),
     ("a page", re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)),
     ("packed", re.compile("\x1f\udc8b|PK\x03\x04|BZh|\udcfd7zXZ|\\(\udcb5/\udcfd")),
+    ("a document", re.compile(r"\{\\rtf|%PDF-|\udc89PNG|GIF8|\udcff\udcd8\udcff|\udcd0\udccf\x11")),
     ("a diagram", re.compile(r"\s*sequenceDiagram\b")),
     ("a program", re.compile(r'#!|(?:""".*?"""\s*)?(?:from [\w.]+ )?import \w', re.DOTALL)),
     ("a command", re.compile(r"\s*(?:[$>%] )?(?:curl|npx|uvx|docker)\s")),
@@ -195,7 +192,8 @@ _READABLE: Final = re.compile(r""""jsonrpc"\s*:|\{\s*'?jsonrpc'?\s*(?::|=>?)\s*[
 
 def what_else(text: str) -> str:
     """Return what a text without messages is: a code of the section `other_file`, "" if unknown."""
-    if _READABLE.search(text):
+    is_one = text.lstrip()[:1] in ("{", "[") or len(_READABLE.findall(text)) == 1
+    if _READABLE.search(text) and is_one and not text.startswith("{\\rtf"):
         return ""
     return next((code for code, begins in _OTHERS if begins.match(text)), "")
 

@@ -17,7 +17,7 @@ from humanmcp.answering.alone import (
     remarks_on,
 )
 from humanmcp.cli import main
-from humanmcp.export.recording import frames_in
+from humanmcp.export.recording import frames_in, problems_in, recording_of
 from humanmcp.protocol.validation.captures import captured_line
 from tests.support.inbox_folder import Ran
 
@@ -361,13 +361,16 @@ def test_what_a_host_says_in_its_log_is_shown(check: Any) -> None:  # noqa: ANN4
             for text in (
                 "&{JSONRPC:2.0 ID:1 Method:initialize Params:map[]}",
                 "map[id:1 jsonrpc:2.0 method:initialize]",
-                '{:jsonrpc "2.0", :id 1}',
+                "{jsonrpc=2.0, id=1, method=ping}",
                 'array(2) {\n  ["jsonrpc"]=>\n  string(3) "2.0"\n}',
                 "Array\n(\n    [jsonrpc] => 2.0\n    [id] => 1\n)",
                 "<dict><key>jsonrpc</key><string>2.0</string></dict>",
             )
         ),
+        ('x | {"jsonrpc": "2.0",+\n  | "id": 1}\n' * 2, "in a notation"),
         ("PK\x03\x04\x14\0", "is compressed"),
+        (r"{\rtf1\ansi Hello\par}", "is no text file"),
+        ("%PDF-1.7\n1 0 obj\n", "is no text file"),
         (
             '{"logs":[\n {"records":[{"timeUnixNano":"1","body":{"text":"spawn failed"}}]}\n]}',
             "records of a program in JSON, which say",
@@ -456,17 +459,26 @@ def test_an_example_of_a_request_is_not_said_to_have_no_response(check: Any, nam
 
 
 @pytest.mark.parametrize("name", [*EXAMPLES, ""])
-def test_the_page_says_the_same_of_an_example(check: Any, name: str) -> None:  # noqa: ANN401 - see the fixture
-    """It keeps a file as frames, and their notes say where each was."""
+def test_page_and_export_say_the_same_of_an_example(
+    check: Any,  # noqa: ANN401 - see the fixture
+    name: str,
+    tmp_path: Path,
+) -> None:
+    """They keep a file as frames, and their notes say where each was."""
     text = EXAMPLES.get(name, f"\n\n{LISTS}\n{LISTS.replace('1', '2')}\n")
-    frames = frames_in(text.encode(), name, placed=True)
+    file = tmp_path / "example.txt"
+    file.write_text(text, encoding="utf-8")
+    exported = recording_of(file)
+    frames = frames_in(text.encode(), name)
+    assert exported.frames == frames
     said = json.loads(check(text, "--json").out)
     assert [one.shape for one in remarks_on([captured_line(one) for one in frames])] == (
         said["remarks"]
     )
     found = [each.code for one in judge_foreign(frames) for each in one.diagnostics]
     assert found == [one["code"] for one in said["problems"]]
-    assert "N38" not in found
+    told = itertools.chain.from_iterable(problems_in(exported).values())
+    assert "N38" not in {*found, *(each.code for one in told for each in one.diagnostics)}
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def _read(content: bytes, name: str) -> Iterator[_Refusal | _Session | list[Fram
         yield _Refusal(413, say(SECTION, "open.heavy"))
         return
     try:
-        frames = frames_in(content, name or say(SECTION, "open.pasted"), placed=True)
+        frames = frames_in(content, name or say(SECTION, "open.pasted"))
     except StopError as error:
         yield _Refusal(422, error.sentence())
         return

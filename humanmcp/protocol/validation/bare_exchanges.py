@@ -8,6 +8,7 @@ says. The ids are made up.
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -22,6 +23,9 @@ _DEEPEST: Final = 8
 _ANSWERS: Final = ("result", "response", "error", "output")
 _BESIDE: Final = frozenset({"headers", "meta", "metadata", "context", "params", "arguments"})
 """Objects that stand beside a request and answer nothing."""
+_NEAR: Final = 200
+_NAMED: Final = re.compile(r"(request|notification|response) \W?([\w/]++)")
+"""The words before the parameters or the result of a method."""
 
 
 class BareMessage(NamedTuple):
@@ -39,7 +43,7 @@ def bare_exchanges(text: str, values: Iterable[tuple[int, int]]) -> Iterator[Bar
     """Yield requests and responses from the JSON values at these places; none without a pair."""
     found: list[BareMessage] = []
     waiting, count, is_paired = "", 0, False
-    for unit in (one for span in values for one in _units(text, span)):
+    for unit in _called(text, values):
         start, name, part = unit
         parts = parts_of(part)
         if method := _method(parts):
@@ -49,7 +53,7 @@ def bare_exchanges(text: str, values: Iterable[tuple[int, int]]) -> Iterator[Bar
             rest = f',"params":{parts["params"]}' if parts.get("params", "null") != "null" else ""
             line = f'{{"jsonrpc":"2.0",{own}"method":{as_json(method)}{rest}}}'
             found.append(BareMessage(start, side_of_method(method) or 1, line))
-            waiting = method if is_request else ""
+            waiting = method if is_request else waiting
             name = next((one for one in _ANSWERS if parts.get(one, "")[:1] == "{"), "")
             start, part = start + len(name), parts.get(name, "")
         if waiting and part[:1] == "{" and name not in _BESIDE:
@@ -61,6 +65,24 @@ def bare_exchanges(text: str, values: Iterable[tuple[int, int]]) -> Iterator[Bar
             found.append(BareMessage(start, -(side_of_method(waiting) or 1), line))
             waiting, is_paired = "", True
     return iter(found if is_paired else ())
+
+
+def _called(text: str, values: Iterable[tuple[int, int]]) -> Iterator[tuple[int, str, str]]:
+    """Yield the units of some values, and the calls that the words before them name."""
+    end = 0
+    for first, last in values:
+        method, place = "", first
+        for call in _NAMED.finditer(text, max(end, first - _NEAR), first):
+            if method:  # without parameters
+                yield place, "", f'{{"method":{as_json(method)}}}'
+            is_call, place = call[1] != "response", call.start()
+            method = _method({"method": as_json(call[2])}) if is_call else ""
+        end = last
+        if method:
+            params = text[first:last] if last - first > len("{}") else "null"
+            yield first, "", f'{{"method":{as_json(method)},"params":{params}}}'
+        else:
+            yield from _units(text, (first, last))
 
 
 def _method(parts: Mapping[str, str]) -> str:
@@ -88,14 +110,11 @@ def _units(
         for one in item_spans(text, start):
             yield from _units(text, one, origin=origin, level=level + 1)
     elif part[0] == "{":
-        inside = list[tuple[int, str, str]]()
-        if (
-            '"method"' in part.replace("\\", "")
-            and level < _DEEPEST
-            and not _method(parts_of(part))
-        ):
-            for member, s, e in members(part):
-                below = (start + s, start + e)
-                inside += _units(text, below, member, origin=origin, level=level + 1)
+        is_deep = level >= _DEEPEST or '"method"' not in part.replace("\\", "")
+        inside = [
+            unit
+            for member, s, e in (() if is_deep or _method(parts_of(part)) else members(part))
+            for unit in _units(text, (start + s, start + e), member, origin=origin, level=level + 1)
+        ]
         is_known = any(_method(parts_of(one)) for _, _, one in inside)
         yield from inside if is_known else ((place, name, part),)

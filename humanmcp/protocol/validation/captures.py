@@ -14,6 +14,7 @@ import enum
 import json
 import re
 from array import array
+from bisect import bisect_left
 from contextlib import suppress
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -172,12 +173,15 @@ PASSED_OVER: Final = "passed"
 """The level of the line from which only the first value of each line was tried."""
 _LINE_FEED: Final = re.compile("\n")
 _BLANK: Final = re.compile(r"[ \t\ufeff]*+")
-_ENDED: Final = re.compile(r"[^\S\n]*+,?[^\S\n]*+(?:\n|\Z)")
+_ENDED: Final = re.compile(r"[^\S\n]*+,?[^\S\n]*+(?:Content-Length: \d++\r?)?(?:\n|\Z)")
+"""What may stand behind a message in its line: a comma, or the first header of the next one."""
 _MOST_LINES: Final = 10_000
 """The lines of a file that may tell that it is a log."""
 _FIRST: Final = re.compile(r"[^\s\ufeff].*")
 _ENVELOPE: Final = re.compile(r'"jsonrpc"\s*:')
 _METHOD: Final = re.compile(r"""["']method["']\s*:\s*["']([^"']+)""")
+_CALL: Final = re.compile("method|[Pp]arams")
+"""What a call has, also without JSON-RPC around it."""
 _OWN_ID: Final = re.compile(r"\s(\d+)\s*$")
 _WAYS: Final = {"IN": Direction.IN, "OUT": Direction.OUT, "ERR": Direction.ERR}
 
@@ -191,10 +195,8 @@ def read_capture(text: str) -> tuple[CapturedLine, ...]:
     if first is not None and is_transcript(first[0]):
         return tuple(_transcript(text.split("\n")))
     ends = text[:_SAMPLE].rpartition("\n")[0], text[-_SAMPLE:].partition("\n")[2]
-    layers = _undone(ends[0])[1] if len(text) > _MOST_TWICE else []
-    if layers and layers != _undone(ends[1])[1]:
-        layers = []
-    return _undone(text, layers)[0].lines()
+    top, tail = (_undone(end)[1] for end in ends) if len(text) > _MOST_TWICE else ([], [])
+    return _undone(text, top if top == tail else ())[0].lines()
 
 
 def _undone(text: str, layers: Sequence[FileLayer] = ()) -> tuple[_Capture, list[FileLayer]]:
@@ -250,12 +252,10 @@ def _is_frame(value: object) -> bool:
     return isinstance(value, dict) and {"seq", "way", "raw"} <= value.keys()
 
 
-def read_recording(
-    lines: Iterable[str], time: Callable[[str], str], *, placed: bool = False
-) -> Iterator[Frame]:
+def read_recording(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame]:
     """Read a transcript or any other capture as frames; `time` converts a time as written.
 
-    With `placed`, the note of each line of another capture says where it is in the file.
+    The note of each line of another capture says where it is in the file.
 
     Lines of a transcript that a crash has cut are skipped. It is read line by line, however long.
     """
@@ -269,25 +269,20 @@ def read_recording(
     if is_transcript(first):
         yield from (one.frame for one in _transcript(lines) if one.frame is not None)
     else:
-        yield from _frames(read_capture("\n".join(lines)), time, placed=placed)
+        for seq, (line, direction) in enumerate(with_senders(read_capture("\n".join(lines))), 1):
+            yield _frame(seq, line, direction, time)
 
 
-def _frames(
-    lines: Iterable[CapturedLine], time: Callable[[str], str], *, placed: bool
-) -> Iterator[Frame]:
-    """Return captured lines as frames."""
-    for seq, (line, direction) in enumerate(with_senders(lines), 1):
-        place = _place_of(line) if placed else ""
-        if direction is Direction.NOTE or line.is_cut:
-            raw, note = (line.raw, place) if placed else (b"", line.text)
-            yield Frame(seq, "", Direction.NOTE, raw, note=note)
-            continue
-        at = ""
-        with suppress(ValueError):  # in a notation that nobody knows
-            at = time(line.at) if line.at else ""
-        is_member = line.origin is Origin.MEMBER
-        raw = jsonrpc.encoded(jsonrpc.compact(line.text)) if is_member else line.raw
-        yield Frame(seq, at, direction, raw, note=place)
+def _frame(seq: int, line: CapturedLine, direction: Direction, time: Callable[[str], str]) -> Frame:
+    """Return a captured line as a frame."""
+    if direction is Direction.NOTE or line.is_cut:
+        return Frame(seq, "", Direction.NOTE, line.raw, note=_place_of(line))
+    at = ""
+    with suppress(ValueError):  # in a notation that nobody knows
+        at = time(line.at) if line.at else ""
+    is_member = line.origin is Origin.MEMBER
+    raw = jsonrpc.encoded(jsonrpc.compact(line.text)) if is_member else line.raw
+    return Frame(seq, at, direction, raw, note=_place_of(line))
 
 
 _CUT: Final = "cut"
@@ -305,17 +300,11 @@ def _place_of(line: CapturedLine) -> str:
 def captured_line(frame: Frame) -> CapturedLine:
     """Return the line of a file that was kept as a frame, with its place there.
 
-    Without a place, a note that is a message is one that its program cut; any other is no line that
-    could not be read.
+    Without a place, a note is no line that could not be read.
     """
     is_note, text = frame.direction is Direction.NOTE, frame.raw.decode("utf-8", "surrogateescape")
     found = _PLACED.fullmatch(frame.note)
-    if found is None:
-        if is_note and isinstance(jsonrpc.read(jsonrpc.encoded(frame.note)), Message):
-            return CapturedLine(frame.seq, None, frame.note, is_cut=True)
-        level = "log" if is_note else ""
-        return CapturedLine(frame.seq, frame.direction, text, frame.at, level=level)
-    line, column, what, more = found.groups()
+    line, column, what, more = found.groups() if found else (frame.seq, 1, "log", 0)
     return CapturedLine(
         int(line),
         None if what == _CUT else frame.direction,
@@ -372,22 +361,6 @@ class _Entry(NamedTuple):
     """It is no message, and only its context tells that it was sent as one."""
 
 
-class _LineCounter:
-    """Counts the lines of a text up to places that come in their order; each part once."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = self._line = self._start = 0
-
-    def of(self, at: int) -> tuple[int, int]:
-        """Return the index of the line in which a place is, and the offset of its beginning."""
-        if count := self._text.count("\n", self._at, at):
-            self._line += count
-            self._start = self._text.rfind("\n", self._at, at) + 1
-        self._at = at
-        return self._line, self._start
-
-
 class _Lines:
     """The lines of a text, without their ends. To keep each would take more than the text."""
 
@@ -411,6 +384,10 @@ class _Lines:
         spans = pairwise(chain((-1,), self._ends))
         return (self.text[before + 1 : end].removesuffix("\r") for before, end in spans)
 
+    def of(self, place: int) -> int:
+        """Return the index of the line in which a place is."""
+        return bisect_left(self._ends, place)
+
     def start(self, at: int) -> int:
         """Return where a line begins."""
         return self._ends[at - 1] + 1 if at else 0
@@ -421,31 +398,19 @@ class _Lines:
 
 
 class _Unread:
-    """Keeps the first messages that cannot be read, and counts the lines of the others."""
+    """Keeps the first messages that cannot be read, and the lines of the others."""
 
     def __init__(self) -> None:
-        self._kept = self._more = 0
-        self._first = self._last = -1
-
-    @property
-    def is_over(self) -> bool:
-        """Return True if some are not kept."""
-        return self._first >= 0
+        self._kept = 0
+        self.others = array("I")
+        """The lines of those that are not kept."""
 
     def keeps(self, line: int) -> bool:
         """Return True if one in this line is kept."""
         self._kept += 1
-        if self._kept <= _MOST_UNREAD:
-            return True
-        self._first = line if self._first < 0 else self._first
-        self._more += line not in (self._first, self._last)
-        self._last = line
-        return False
-
-    def told(self, written: _Lines) -> Iterator[CapturedLine]:
-        """Yield what tells of all that are not kept."""
-        if (first := self._first) >= 0:
-            yield CapturedLine(first + 1, Direction.NOTE, written[first], more=self._more)
+        if self._kept > _MOST_UNREAD and line not in self.others[-1:]:
+            self.others.append(line)
+        return self._kept <= _MOST_UNREAD
 
 
 class _Capture:
@@ -486,21 +451,17 @@ class _Capture:
 
     def _located(self, messages: Iterable[FoundMessage]) -> Iterator[_Entry]:
         """Yield messages with their lines."""
-        lines, span, height = _LineCounter(self.text), (0, 0), 0
         for found in messages:
-            line, start = lines.of(found.start)
-            if span != (found.start, found.end):  # not another message in the same quotes
-                span = found.start, found.end
-                height = self.text.count("\n", found.start, max(found.start, found.end - 1))
+            line, last = map(self._lines.of, (found.start, max(found.start, found.end - 1)))
             ours = self._ours.get(line)  # as it was sent
-            if found.is_torn and not ours and _LEFT_OUT.search(self._lines[line + height][-_NEAR:]):
+            if found.is_torn and not ours and _LEFT_OUT.search(self._lines[last][-_NEAR:]):
                 found = cut_short(found)  # noqa: PLW2901
             direction = _WAYS[ours["side"]] if ours else None
             if found.clues[0] == "data:":  # an event stream is the server's
                 direction = Direction.OUT
             if direction is not Direction.ERR and not _REPORT.search(found.clues[0]):
-                column = found.start + found.inner - start + 1
-                yield _Entry(line, line + height, column, found, direction)
+                column = found.start + found.inner - self._lines.start(line) + 1
+                yield _Entry(line, last, column, found, direction)
 
     def _kept(self, entries: Iterable[_Entry]) -> Iterator[_Entry]:
         """Yield entries, of what is no message the first ones; the lines of the others are told."""
@@ -549,7 +510,7 @@ class _Capture:
 
     def torn_lines(self, count: int) -> str:
         """Return the lines in which a message is torn, each with those below: so many."""
-        if self._unread.is_over:
+        if self._unread.others:
             return self.text
         parts, done = list[str](), 0
         for one in self.torn:
@@ -561,13 +522,16 @@ class _Capture:
     def lines(self) -> tuple[CapturedLine, ...]:
         """Return what was captured; () if the text is something else."""
         lines = self._read()
-        more = (*self._unread.told(self.written), *self._passed_over()) if lines else ()
+        more = self._left_out() if lines else ()
         return tuple(sorted((*lines, *more), key=lambda one: one.number))
 
-    def _passed_over(self) -> Iterator[CapturedLine]:
-        """Yield what tells that some places were not tried: the line of the first."""
+    def _left_out(self) -> Iterator[CapturedLine]:
+        """Yield the first line of those that are not kept, and the first that was not tried."""
+        for line in self._unread.others[:1]:
+            more = len(self._unread.others) - 1
+            yield CapturedLine(line + 1, Direction.NOTE, self.written[line], more=more)
         if (at := self._finder.passed_over) >= 0:
-            line = self.text.count("\n", 0, at)
+            line = self._lines.of(at)
             yield CapturedLine(line + 1, Direction.NOTE, self.written[line], level=PASSED_OVER)
 
     def _read(self) -> tuple[CapturedLine, ...]:
@@ -589,7 +553,13 @@ class _Capture:
             return self._solved([*self.entries, *self.torn]) if is_story else ()
         wrapped = sum(one.found.is_wrapped for one in self.entries)
         bare = len(self.entries) - wrapped
-        is_mixed = self._has_head or len(self._titles) > bare / 2 or self._has_command()
+        above = {mark for one in self.entries for line in one.above for mark in marks_of(line)}
+        is_titled = len(self._titles) > bare / 2 or (
+            any((name, -sign) in above for name, sign in above)
+            and all(one.above for one in self.entries)
+        )
+        has_command = any(_SHELL.fullmatch(line) for _at, line in self._uncovered())
+        is_mixed = self._has_head or is_titled or has_command
         is_even = wrapped == bare and self.entries[0].found.is_wrapped
         if not (self._is_code or is_mixed or wrapped > bare or is_even):
             return self._pipe()
@@ -603,10 +573,6 @@ class _Capture:
             return False
         has_arrow = any(name not in range(FIRST_ARROW) for name, _ in marks_of(words))
         return bool(others) or has_arrow or bool(_LOGGED.match(self._lines[entry.line][:_NEAR]))
-
-    def _has_command(self) -> bool:
-        """Return True if a line that belongs to no message is a command in a terminal."""
-        return any(_SHELL.fullmatch(line) for _at, line in self._uncovered())
 
     def _uncovered(self) -> Iterator[tuple[int, str]]:
         """Yield the lines that belong to no message."""
@@ -643,18 +609,10 @@ class _Capture:
             if self._is_undone:
                 source, start = self.written.text, self.written.start(one.line) + one.column - 1
             is_quoted = not source.startswith(found.text, start)
-            is_member = found.clues[-1][:1] == "/"
-            yield CapturedLine(
-                one.line + 1,
-                direction,
-                found.text,
-                time["at"] if time else found.at,
-                None,
-                "",
-                found.is_cut,
-                one.column,
-                Origin.QUOTED if is_quoted else Origin.MEMBER if is_member else Origin.LINE,
-            )
+            origin = Origin.MEMBER if found.clues[-1][:1] == "/" else Origin.LINE
+            origin = Origin.QUOTED if is_quoted else origin
+            at, place = time["at"] if time else found.at, (found.is_cut, one.column, origin)
+            yield CapturedLine(one.line + 1, direction, found.text, at, None, "", *place)
 
     def _remnants(self) -> Iterator[_Entry]:
         """Yield what is no message, but stands where the others do: it was sent, too."""
@@ -683,10 +641,8 @@ class _Capture:
                 asked = waiting.get(int(own[1]))
                 if asked and asked.line < at:  # of a response, only the id is told
                     answer = f'{{"jsonrpc":"2.0","id":{own[1]},"result":{{}}}}'
-                    clues, head = (
-                        (shape_of(line[: own.start()]),),
-                        Head("", int(own[1]), is_answer=True),
-                    )
+                    head = Head("", int(own[1]), is_answer=True)
+                    clues = (shape_of(line[: own.start()]),)
                     found = FoundMessage(0, 0, answer, clues, head=head, is_cut=True)
                     yield _Entry(at, at, 1, found)
 
@@ -701,10 +657,7 @@ class _Capture:
     def _note(self, at: int, line: str, level: str = "") -> CapturedLine:
         low = line.lower()
         head = _HEAD.fullmatch(line) if self._has_head else None
-        for word, meant in () if level else _LEVELS.items():
-            if word in low:
-                level = meant
-                break
+        level = level or next((meant for word, meant in _LEVELS.items() if word in low), "")
         if level == "error" and not _FAILED.search(low):
             level = "log"
         if level != "error" and (head or (self._has_head and _TRACED.fullmatch(line))):
@@ -726,7 +679,7 @@ class _Capture:
             line, entry, number = self.written[at], alone.get(at), at + 1
             if entry and (long == len(alone) or entry.last == at):
                 at = entry.last
-                if at >= number or line.rstrip().endswith("},"):
+                if at >= number or (line.rstrip()[-1:] not in "}]" and not entry.found.is_cut):
                     line = entry.found.text
             is_said = line.strip() and not _COMMENT.match(line)
             if is_said and (entry or self._unread.keeps(at)):
@@ -750,18 +703,18 @@ class _Capture:
         is_log = self._has_head or any(_LOGGED.match(line[:_NEAR]) for line in first)
         if not _ENVELOPE.search(self.text) and (is_log or _has_records(self.text)):
             for one in self._notes():
-                level = one.level if one.level in ("error", "warn", "http") else "log"
-                yield one._replace(level=level) if level != one.level else one
+                is_known = one.level in ("error", "warn", "http", "log")
+                yield one if is_known else one._replace(level="log")
 
     def _exchanges(self) -> Iterator[CapturedLine]:
         """Yield requests and results that have no JSON-RPC around them."""
-        if "method" not in self.text or not all(one.found.head.is_bare for one in self.entries):
+        bare = all(one.found.head.is_bare for one in self.entries)
+        if not (bare and _CALL.search(self.text)):
             return
-        lines = _LineCounter(self.text)
         for one in bare_exchanges(self.text, self._finder.values()):
-            line, start = lines.of(one.start)
+            line = self._lines.of(one.start)
             side = Direction.IN if one.side > 0 else Direction.OUT
-            column = one.start - start + 1
+            column = one.start - self._lines.start(line) + 1
             yield CapturedLine(line + 1, side, one.text, column=column, origin=Origin.BARE)
 
 

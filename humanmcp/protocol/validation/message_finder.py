@@ -229,9 +229,11 @@ _TINY: Final = 20
 _SPACE: Final = " \t\r\n\ufeff"
 _MOST_VALUES: Final = 20_000
 _LONGEST_LITERAL: Final = 1 << 18
+_LONGEST_LINES: Final = 1 << 12
+"""The length of a literal over lines that begin with the same words."""
 _TORN: Final = re.compile(
-    r"""(?:\[\s*+)?+\{[ \t]*+["']?(?:jsonrpc\b"""
-    r"""|(?:id|method|result|error|params)"[^\n]{0,1000}?"jsonrpc")"""
+    r"""(?:\[\s*+)?+\{[ \t]*+(?:["']jsonrpc\b|jsonrpc\s*+:\s*+["'\n]"""
+    r"""|["'](?:id|method|result|error|params)"[^\n]{0,1000}?"jsonrpc")"""
 )
 _WORD_ENDS: Final = re.compile(r"(?<=\s)(?=\S)")
 _VARIED: Final = re.compile(r" *+[\d:.,+/A-Za-f-]{1,40}")
@@ -434,7 +436,12 @@ class MessageFinder:
             self.is_result |= is_whole and _is_result(value)
             yield from self._members(value, span, context, level)
         elif isinstance(value, list):
-            yield from self._items(value, span, context, level)
+            joined = "".join(value) if {str}.issuperset(map(type, value)) else ""
+            whole = self._decoded(lambda _: joined, _ALL) if joined[:1] == "{" else None
+            if whole and whole[1] == len(joined):  # one text, in pieces
+                yield from self._nested(_Quoted(*span, joined), context.below("=string"), whole)
+            else:
+                yield from self._items(value, span, context, level)
 
     def _items(
         self, value: list[Json], span: tuple[int, int], context: _Context, level: int
@@ -571,7 +578,11 @@ class MessageFinder:
                 length = decoded[1]
                 end = self._same_lines(start, same, length, len(between))[1]
                 return _Quoted(start, end, joined(length))
-        return None
+        most = 0 if self._text.startswith('"', start + 1) else _LONGEST_LINES
+        length, plain, is_cut = as_json(joined(most, "\n"), 0, most)
+        self._effort.left -= _PER_TOKEN * length
+        end = self._same_lines(start, same, length)[1]
+        return _Quoted(start, end, plain, is_cut=is_cut) if plain else None
 
     def _same_lines(
         self, start: int, same: list[str], most: int, between: int = 1

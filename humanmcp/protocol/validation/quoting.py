@@ -184,8 +184,14 @@ def _packed(mark: str, pattern: str, undone: Callable[[str, int], bytes]) -> Fil
     return FileLayer(marked, unpacked, is_hidden=True)
 
 
-def _joined(run: re.Match[str], between: str = "\n") -> str:
-    return re.sub(between, "", run[0]) + "\n" * run[0].count("\n")
+def _joined(run: re.Match[str], between: str) -> str:
+    text = re.sub(between, "", run[0])
+    return text + "\n" * (run[0].count("\n") - text.count("\n"))
+
+
+def _rejoined(mark: str, between: str) -> FileLayer:
+    """Return a way of writing a text in parts, with something between them."""
+    return _each(mark, f"^(?:.*{between})+.*", lambda run: _joined(run, between))
 
 
 def _unfolded(text: str) -> str:
@@ -195,7 +201,21 @@ def _unfolded(text: str) -> str:
     width = max(sizes, default=0)
     if sizes[width] < _MOST_CHANCE:
         return text
-    return re.sub(rf"(?m)(?:^.{{{width}}}\n{_GOES_ON})+.*", _joined, text)
+    broken = re.compile(rf"(?m)(?:^.{{{width}}}\n{_GOES_ON})+.*")
+    return broken.sub(lambda run: _joined(run, _BREAK), text)
+
+
+def _signed(run: re.Match[str]) -> str:
+    """Undo quoted-printable: a line that ends with a sign goes on, and `=22` is a byte."""
+    text = _joined(run, "=\r?\n")
+    return _SIGNED.sub(lambda one: bytes.fromhex(one[0].replace("=", "")).decode(*_UTF8), text)
+
+
+def _rich(sign: re.Match[str]) -> str:
+    """Return what stands for itself in a formatted document, and nothing of how it looks."""
+    byte, code, kept = sign.groups()
+    known = bytes.fromhex(byte or "").decode("cp1252", "replace") or kept or ""
+    return chr(int(code)) if code else known
 
 
 def _undumped(run: re.Match[str]) -> str:
@@ -211,6 +231,8 @@ def _undumped(run: re.Match[str]) -> str:
 
 _NARROWEST: Final = 40
 """The least width of a terminal whose lines are joined."""
+_BREAK: Final = "\n(?: {4,})?"
+"""A table of names and values indents where it goes on."""
 _GOES_ON: Final = r"""(?!(?<=[}\]]\n)[^,}\]\s"'\\])"""
 """What stands behind a bracket in JSON, also on the next line of a terminal."""
 _MOST_CHANCE: Final = 3
@@ -238,35 +260,30 @@ FILE_LAYERS: Final = (
         lambda text, _: bytes(map(int, re.findall(r"\d+", text))),
     ),
     _packed(
-        r"6[aA]\W?73\W?6[fF]\W?6[eE]\W?72\W?70\W?63",
-        r"(?:[0-9a-fA-F]{2}[: -]?){8,}+",
-        lambda text, _: bytes.fromhex(re.sub(r"\W", "", text)),
+        r"6[aA](?:\W{0,2}(?:0x)?(?:73|6[eEfF]|72|70)){5}\W{0,2}(?:0x)?63",
+        r"(?:(?:0x)?[0-9a-fA-F]{2}(?:,\s|[: -])?){8,}+",
+        lambda text, _: bytes.fromhex(re.sub(r"0x|\W", "", text)),
     ),
     _each(f"6[aA] ?73 ?6[fF] ?6[eE]|0000{_GAP}[0-9a-fA-F]", rf"(?:{_ROW.pattern}\n?)++", _undumped),
-    _each(r"\n[0-9a-fA-F]{1,6}\r?\n", f"^(?:.*{_CHUNK})+.*", lambda run: _joined(run, _CHUNK)),
+    _rejoined(r"\n[0-9a-fA-F]{1,6}\r?\n", _CHUNK),
+    _rejoined(r'"\n', r'"[ \t]*\n[ \t]*"'),
     _each("[{[]#01[12]", "#01[12]", " ")._replace(is_hidden=True),
-    FileLayer(re.compile(r"=22|=\r?\n"), lambda text: _SIGNED.sub(_signed, _joined_ends(text))),
+    _each(r"=22|=\r?\n", r"(?:^.*=\r?\n)*.*", _signed),
     *(_each(between, between, "") for between in ("', b'", """'"(?=')""")),
     _each(f"</{_INLINE}>", rf"</?{_INLINE}\b[^<>]*>", ""),
     FileLayer(re.compile(r"\{"), _unfolded),
     *(_each(f'{sign}"', f"{sign}(.)", r"\1") for sign in (r"\^", "`")),
     _each(r'\\\\["n]', r"\\\\", r"\\"),
     _each(r"\\\|", r"\\\|", "|"),
+    _each(r"\\\{", r"\\(?:'([0-9a-f]{2})|u(\d{1,5})\b ?\??|([{}\\])|[a-z]+\d* ?|$)", _rich),
+    _each('<<"', r'<<(?=")|(?<=")(?:/utf8)?>>', ""),
+    _each(r"\{:\w+ ", r"(?<=[{ ]):([A-Za-z]+)(?= )", r"\1:"),
     FileLayer(
         re.compile("%(?:25)*22"),
         lambda text: unquote_plus(re.sub("%(?:25)*(0[ADad])?", _percent, text), *_UTF8),
     ),
 )
 """What is undone if then more messages can be read in the file."""
-
-
-def _joined_ends(text: str) -> str:
-    """Join the lines of a quoted-printable text, which end with a sign if they go on."""
-    return re.sub(r"(?m)(?:^.*=\r?\n)+.*", lambda run: _joined(run, "=\r?\n"), text)
-
-
-def _signed(run: re.Match[str]) -> str:
-    return bytes.fromhex(run[0].replace("=", "")).decode(*_UTF8)
 
 
 def _percent(sign: re.Match[str]) -> str:
@@ -283,16 +300,18 @@ _WORDS: Final = {
 _TEXT: Final = r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|“[^”]*+”"""
 _QUOTES: Final = ('"', "'", "“")
 _SPECIAL: Final = re.compile(r"""["'\\]""")
-_PAIR: Final = r"""\s*+(?:'\w++'|"\w++") =>"""
+_PAIR: Final = r"""\s*+(?:'\w++'|"\w++")(?: =>|\s*+:)"""
 _TOKEN: Final = re.compile(
     rf"(?P<text>(?:\b[bu])?(?:{_TEXT})(?:\s++(?:{_TEXT}))*+)"
-    r"|(?P<left_out>\[(?:Object|Array|Circular|Function)\b[^\]\n]{0,80}+\]"
+    r"|(?P<left_out>\[(?:Object|Array|Circular|Function)\b[^\]\n]{0,80}+\]|\{…\}|\[…\]|…"
     r"|\.\.\.(?: ?\d+ more items?)?)"
-    rf"|(?P<list>(?:\b[^\W\d]\w*+\s*+)?\((?=\s*+\d+ =>)|(?:\bArray )?\[(?!{_PAIR})|\{{(?=\s*+\{{))"
+    rf"|(?P<list>(?:\b[^\W\d]\w*+\s*+)?\((?=\s*+\d+ =>)"
+    rf"|(?:\bArray )?\[(?!{_PAIR}|:\])|\{{(?=\s*+\{{))"
     r"|(?P<object>(?:%|#|\b[^\W\d]\w*+\s*+)?\{"
-    rf"|\[(?={_PAIR})|(?:\b[^\W\d]\w*+\s*+)?\((?=\s*+(?:\w++\s*+=|\))|{_PAIR}))"
+    rf"|\[(?={_PAIR})|\[:(?=\])|(?:\b[^\W\d]\w*+\s*+)?\((?=\s*+(?:\w++\s*+=|\))|{_PAIR}))"
     r"|(?P<call>\b\w++\()|(?P<close>[)}\]])"
-    r"|(?P<colon>=>|[:=](?![A-Za-z_]\w*+ ?=>))|(?P<dropped>,(?=\s*+(?:\.\.\.|[)}\]]))|\b\d++\s*+=>)"
+    r"|(?P<colon>=>|[:=](?![A-Za-z_]\w*+ ?=>))"
+    r"|(?P<dropped>,(?=\s*+(?:\.\.\.|[…)}\]]))|\b\d++\s*+=>)"
     r"|(?P<name>:?\b[A-Za-z_$][\w$]*+(?=\s*+(?:=>|[:=])))|(?P<word>\b[A-Za-z]\w*+)"
     r"|(?P<number>[-+.\deE]++)|(?P<comma>,)|\s++",
     re.DOTALL,
@@ -302,7 +321,7 @@ _ENDS: Final = frozenset({"text", "left_out", "close", "word", "number"})
 """What ends a value: where another one begins behind it, the value was never closed."""
 _CLOSERS: Final = {"list": "]", "object": "}", "call": ""}
 _AS_JSON: Final = re.compile(
-    r"""[\[{\s]*+"(?:[^"\\]|\\.)*+"\s*+(?!=>|:\s*+[A-Z]\w*+[({ ])""", re.DOTALL
+    r"""(?!\[\s*+"\w++"\s*+:)[\[{\s]*+"(?:[^"\\]|\\.)*+"\s*+(?!=>|:\s*+[A-Z]\w*+[({ ])""", re.DOTALL
 )
 """JSON, whatever mistake it has."""
 
@@ -349,7 +368,7 @@ def _token_as_json(kind: str, part: str) -> str:
     if kind == "word":
         return _WORDS.get(part, part)
     if kind == "left_out":
-        return "" if part[0] == "." else "[]" if part == "[Array]" else "{}"
+        return "" if part[0] in ".…" else "[]" if part in ("[Array]", "[…]") else "{}"
     return {"colon": ":", "dropped": ""}.get(kind, part)
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation.transcript import (
     COMMAND,
+    PLACE,
     Direction,
     Frame,
     Perspective,
@@ -114,10 +115,11 @@ def test_other_lines_are_none(line: str) -> None:
 def test_a_log_is_read_as_frames_and_what_is_no_entry_as_a_note() -> None:
     """Blank lines are left out, and the line ends of Windows."""
     lines = [f"[{TIME}] IN: {{}}\r", "", "Traceback\r", f"[{TIME}] OUT: {{}}"]
+    at = len(f"[{TIME}] IN: ") + 1
     assert list(read_recording(lines, "at {}".format)) == [
-        Frame(1, f"at {TIME}", Direction.IN, b"{}"),
-        Frame(2, "", Direction.NOTE, b"", note="Traceback"),
-        Frame(3, f"at {TIME}", Direction.OUT, b"{}"),
+        Frame(1, f"at {TIME}", Direction.IN, b"{}", note=f"{PLACE}1:{at}"),
+        Frame(2, "", Direction.NOTE, b"Traceback", note=f"{PLACE}3:1 log"),
+        Frame(3, f"at {TIME}", Direction.OUT, b"{}", note=f"{PLACE}4:{at + 1}"),
     ]
     assert not is_transcript(lines[0])
     assert not is_transcript('{"seq":1}')
@@ -136,8 +138,8 @@ def test_the_log_of_claude_desktop_is_read() -> None:
         f"{at.format('602')} [info] [chat log] Message from server: {response}\r",
         "Traceback (most recent call last):",
     ]
-    notes = [Frame(n, "", Direction.NOTE, b"", note=lines[n - 1]) for n in (1, 4)]
-    assert list(read_recording(lines, str.lower)) == [
+    notes = [Frame(n, "", Direction.NOTE, lines[n - 1].encode()) for n in (1, 4)]
+    assert [one._replace(note="") for one in read_recording(lines, str.lower)] == [
         notes[0],
         Frame(2, "2025-07-12t05:51:44.601z", Direction.IN, request.encode()),
         Frame(3, "2025-07-12t05:51:44.602z", Direction.OUT, response.encode()),
@@ -152,9 +154,9 @@ def test_a_recording_is_a_transcript_or_a_text_log() -> None:
     lines = [" ", first, second[:9], "[" * 100_000, "7", second]
     assert list(read_recording(lines, str.upper)) == frames
     log = ["", f"[{TIME}] IN: {{}}", "words", "\r", f"[{TIME}] OUT: []\r"]
-    assert list(read_recording(log, lambda time: f"at {time}")) == [
+    assert [one._replace(note="") for one in read_recording(log, lambda time: f"at {time}")] == [
         Frame(1, f"at {TIME}", Direction.IN, b"{}"),
-        Frame(2, "", Direction.NOTE, b"", note="words"),
+        Frame(2, "", Direction.NOTE, b"words"),
         Frame(3, f"at {TIME}", Direction.OUT, b"[]"),
     ]
     assert list(read_recording([], str.upper)) == []

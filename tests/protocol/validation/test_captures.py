@@ -81,6 +81,22 @@ CAPTURES: Final[dict[str, tuple[str, Lines]]] = {
         f"{CALL}\n{pretty(SHORT)}",
         [(None, CALL), *((None, line) for line in pretty(SHORT).split("\n"))],
     ),
+    "the framing of another protocol": (
+        f"Content-Length: 9\n\n{CALL}Content-Length: 8\n\n{DONE}",
+        [(None, "Content-Length: 9"), *UNSAID],
+    ),
+    "a program that prints a line before each message of the server": (
+        f"{CALL}\nsending\n{DONE}\n{CALL}\nsending\n{DONE}",
+        [(None, CALL), (None, "sending"), (None, DONE)] * 2,
+    ),
+    "a message, and one behind words": (
+        f"{CALL}\nsent: {DONE}",
+        [(None, CALL), (None, f"sent: {DONE}")],
+    ),
+    "a title above one of two": (
+        f"Request:\n{CALL}\n{DONE}",
+        [(None, "Request:"), (None, CALL), (None, DONE)],
+    ),
     "a list of messages": (f"[\n {CALL},\n {DONE}\n]\n", UNSAID),
     "a log of ours": (
         f"[2026-11-20 18:49:07.123] IN: {CALL}\nTraceback\n[2026-11-20 18:49:07.133] OUT: {DONE}",
@@ -222,7 +238,9 @@ def test_a_capture_is_read_whoever_wrote_it(
     assert [(one.direction, one.text) for one in read_capture(text)] == lines
 
 
-@pytest.mark.parametrize(("inner", "is_cut"), [("'sunny'", False), ("[Object]", True)])
+@pytest.mark.parametrize(
+    ("inner", "is_cut"), [("'sunny'", False), ("[Object]", True), ("{…}", True)]
+)
 def test_a_message_of_which_node_left_something_out_is_named(inner: str, *, is_cut: bool) -> None:
     """It says what was there, and not all of it."""
     row = f"[supergateway] Child → SSE: {{ jsonrpc: '2.0', id: 1, result: {{ a: {inner} }} }}"

@@ -143,6 +143,16 @@ def constructed(value: Any) -> str:  # noqa: ANN401 - any JSON value
     return f"{'String' if isinstance(value, str) else 'Number'}({json.dumps(value)})"
 
 
+def bracketed(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a value as Swift prints it: objects in square brackets, too."""
+    if isinstance(value, dict):
+        inner = ", ".join(f"{json.dumps(name)}: {bracketed(one)}" for name, one in value.items())
+        return f"[{inner or ':'}]"
+    if isinstance(value, list):
+        return f"[{', '.join(map(bracketed, value))}]"
+    return "nil" if value is None else json.dumps(value)
+
+
 def exported(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Write a value as PHP prints it."""
     if isinstance(value, dict | list):
@@ -331,6 +341,41 @@ WRAPPINGS: Final[dict[str, Wrapping]] = {
         if "wet" not in text and "{}" not in text
         else f"{TX(way)}: {text}"
     ),
+    "a list of its parts": lambda way, text, _: json.dumps(
+        {"way": TX(way), "chunks": [part for _, part in parted(text)]}
+    ),
+    "literals of C, one below the other": lambda way, text, _: (
+        f"/* {ENDS(way)} */\n" + "\n".join(f"  {json.dumps(part)}" for _, part in parted(text))
+    ),
+    "bytes of C": lambda way, text, at: (
+        (
+            f"char {TX(way)}_{at}[] = {{ /* {at} */\n"
+            + ",\n".join(textwrap.wrap(", ".join(f"0x{one:02x}" for one in text.encode()), 46))
+        ).replace(",,", ",")
+        + " };"
+    ),
+    "a formatted document": lambda way, text, _: (
+        rf"\f0 {TX(way)}: " + re.sub(r"([\\{}])", r"\\\1", text).replace("ö", r"\'f6") + r"\par"
+    ),
+    "Erlang": lambda way, text, _: f"{TX(way)} #" + hashed(json.loads(text), '<<"{}">>'),
+    "Clojure": lambda way, text, _: (
+        f"10:00 DEBUG {TX(way)} " + re.sub(r'"(\w+)": ', r":\1 ", text).replace("null", "nil")
+    ),
+    "Swift": lambda way, text, _: f"{TX(way)}: {bracketed(json.loads(text))}",
+    "the same words before each line of a literal": lambda way, text, at: (
+        "\n".join(
+            f"  mcp:{TX(way)} {line}"
+            for line in re.sub(r'"(\w+)":', r"\1:", pretty(text)).split("\n")
+        )
+        + f" +{at}ms"
+    ),
+    "a line of words above each": lambda way, text, at: (
+        f'[#{at}] Received on "mcp.{side("in", "out")(way)}"\n{text}'
+    ),
+    "values of a width below their names": lambda way, text, _: (
+        f"Direction : {side('in', 'out')(way)}\nBody      : "
+        + ("\n" + " " * 12).join(text[at : at + 48] for at in range(0, len(text), 48))
+    ),
     "an HTTP message": lambda way, text, _: (
         f"{side('POST /mcp HTTP/1.1', 'HTTP/1.1 200 OK')(way)}\nHost: x\n\n{text}\n"
     ),
@@ -507,6 +552,12 @@ BARE: Final = {
     "in pairs of texts": json.dumps(
         [{"request": INIT, "response": "{}"}, {"request": LIST, "response": GIVEN}], indent=1
     ),
+    "named by the words before": (
+        "[Trace] Sending request 'initialize - (7)'.\nParams: {\"a\":1}\n\n"
+        "[Trace] Received response 'initialize - (7)' in 3ms.\nResult: {}\n\n"
+        "[Trace] Sending request 'tools/list - (9)'.\nNo parameters provided.\n\n"
+        f"[Trace] Received response 'tools/list - (9)' in 3ms.\nResult: {GIVEN}\n"
+    ),
     "beside other members": (
         f'{{"request":{INIT},"headers":{{"a":"b"}},"response":{{"result":{{}}}},"ms":4}}\n'
         f'{{"request":{LIST},"response":{{"result":{GIVEN}}}}}'
@@ -525,6 +576,16 @@ def test_methods_and_results_without_json_rpc_are_exchanges(name: str) -> None:
         (Direction.OUT, {"jsonrpc": "2.0", "id": 2, "result": {"tools": []}}),
     ]
     assert {one.origin for one in lines} == {Origin.BARE}
+    places = [(one.number, one.column) for one in lines]
+    assert places == sorted(set(places))
+
+
+def test_a_notification_leaves_a_request_without_json_rpc_open() -> None:
+    """The response comes after it."""
+    told = '{"method":"notifications/progress","params":{"progress":1}}'
+    lines = read_capture(f"1. x\n{LIST}\n{told}\n{GIVEN}")
+    assert [one.direction for one in lines] == [Direction.IN, Direction.OUT, Direction.OUT]
+    assert json.loads(lines[2].text) == {"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}
 
 
 @pytest.mark.parametrize(
