@@ -578,7 +578,9 @@ class MessageFinder:
                 length = decoded[1]
                 end = self._same_lines(start, same, length, len(between))[1]
                 return _Quoted(start, end, joined(length))
-        most = 0 if self._text.startswith('"', start + 1) else _LONGEST_LINES
+        rest = self._text[start:first]
+        is_open = rest[1:2] != '"' and rest.count("{") > rest.count("}")
+        most = _LONGEST_LINES if is_open else 0
         length, plain, is_cut = as_json(joined(most, "\n"), 0, most)
         self._effort.left -= _PER_TOKEN * length
         end = self._same_lines(start, same, length)[1]
