@@ -13,7 +13,10 @@ from markupsafe import Markup
 from humanmcp.answering.mistakes import find_mistake
 from humanmcp.common import published
 from humanmcp.desk.rendering import render
+from humanmcp.extensions.classroom.room.pairs import PAIR_HOST
+from humanmcp.inbox.contract import Role
 from humanmcp.locales import say, spoken_language
+from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation.redaction import without_secrets
 
@@ -48,12 +51,19 @@ class DoneLesson(NamedTuple):
     steps: tuple[DoneStep, ...]
 
 
+class DonePair(NamedTuple):
+    """A conversation in a pair: what the seat was, "model" or "server", and what it answered."""
+
+    side: str
+    answers: int
+
+
 class MadeMistake(NamedTuple):
-    """A kind of mistake: its sentence, where it was made, and the example with its fix."""
+    """A kind of mistake: where it was made, and an example: its sentence, and its fix."""
 
     title: str
-    sentence: str
     steps: str
+    sentence: str
     wrong: str
     right: str
 
@@ -69,6 +79,7 @@ class TakeHome(NamedTuple):
     """The whole list."""
 
     lessons: tuple[DoneLesson, ...]
+    pairs: tuple[DonePair, ...]
     mistakes: tuple[MadeMistake, ...]
     readings: tuple[Reading, ...]
 
@@ -88,7 +99,8 @@ def take_home(classroom: Classroom, seat: RoomSeat) -> TakeHome:
             if codes or step.state != "passed":
                 methods_left.setdefault(step.method, methods.of(step.method).page_in(version))
     read = [Reading(f"MCP: {method}", page) for method, page in methods_left.items()]
-    return TakeHome(tuple(lessons), tuple(_mistakes(made)), (*read, *_manual()))
+    reading = (*read, *_manual())
+    return TakeHome(tuple(lessons), tuple(_pairs(seat)), tuple(_mistakes(made)), reading)
 
 
 def _step(step: DemoStep, kept: StepRecord | None) -> DoneStep:
@@ -97,6 +109,13 @@ def _step(step: DemoStep, kept: StepRecord | None) -> DoneStep:
     found = {"given": kept.given, "passed": kept.passed, "tried": bool(kept.tries)}
     state = next((name for name, is_so in found.items() if is_so), "not begun")
     return DoneStep(step.title, step.method, state, kept.tries)
+
+
+def _pairs(seat: RoomSeat) -> Iterator[DonePair]:
+    for facts in (one.facts for one in reversed(seat.board.sessions())):
+        if facts.client == PAIR_HOST:
+            side = "model" if facts.role is Role.MODEL else "server"
+            yield DonePair(side, len(seat.inbox.items(facts.name, ExchangeState.ANSWERED)))
 
 
 def _version(lesson: LessonSteps) -> str:
@@ -114,7 +133,7 @@ def _mistakes(made: dict[str, list[str]]) -> Iterator[MadeMistake]:
         if found is not None:
             example = found.example
             wrong, right = (example.wrong, example.right) if example else ("", "")
-            yield MadeMistake(found.title, found.sentence, "; ".join(steps), wrong, right)
+            yield MadeMistake(found.title, "; ".join(steps), found.sentence, wrong, right)
 
 
 def _manual() -> Iterator[Reading]:

@@ -218,6 +218,10 @@ def test_a_pair_talks_to_its_end(room: Rooming) -> None:
     assert teacher.get("/room").text.count("⇄ ✓ ") == 2
     assert {one["method"] for one in third.waiting()} == {"initialize"}
     assert "Eve" in room.teacher().get("/room").text.partition("Without a partner:")[2][:60]
+    lists = [re.sub(r"<[^>]*>", "", one.get("/own/home").text) for one in (model, server, third)]
+    for side, page in zip(("Model Answers: 3", "Server Answers: 3"), lists, strict=False):
+        assert side in page
+    assert "Answers:" not in lists[2]
     own = FolderInbox(room.folder / "seats" / "003")
     lines = b"".join(frame.raw for one in own.sessions() for frame in own.frames(one.name))
     assert b"sunny" not in lines

@@ -35,6 +35,7 @@ def test_the_list_says_what_was_done_what_was_wrong_and_what_to_read(tmp_path: P
         with_a_mistake(ann)
         page = ann.get("/own/home").text
         assert all(one in text_of(page) for one in (" passed", "not passed", "not begun", "M09"))
+        assert "An example:" in text_of(page), "the sentence is not about what Ann typed"
         assert PAGE in page
         file = ann.get("/own/home.html")
         assert "attachment" in file.headers["content-disposition"]
