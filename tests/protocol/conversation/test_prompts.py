@@ -217,6 +217,21 @@ def test_an_agent_is_known_by_the_shape_of_what_it_sends(name: tuple[str, str]) 
     assert prompt.tool in {"Bash", "bash", "run_shell_command", "search", "Shell"}
     assert prompt.session
     assert prompt.folder == "/p"
+    asked = approval_of_prompt(prompt, json.dumps(SENT[name]))
+    assert asked.input == json.loads(asked.text) == json.loads(prompt.input)
+
+
+@pytest.mark.parametrize("key", ["tool_use_id", "tool_call_id"])
+def test_the_id_of_the_tool_is_that_of_the_agent(key: str) -> None:
+    """By it a tool that has run is known."""
+    assert read_prompt(json.dumps({**CLAUDE, key: "toolu_1"})).tool_use_id == "toolu_1"
+
+
+def test_an_input_of_null_is_no_permission() -> None:
+    """Nobody saw what would run."""
+    prompt, text = read_prompt(json.dumps(CLAUDE)), '{"behavior": "allow", "updatedInput": null}'
+    assert decided_in(prompt, text) is None
+    assert judge(prompt, text, TextForm.DECISION).line is None
 
 
 @pytest.mark.parametrize("name", ["sessionId", "toolName"])
