@@ -55,6 +55,7 @@ export class Diagnostics {
     const found = byId("found");
     found.className = "found";
     found.textContent = checker.isAway && (draft.touched || checker.verdict) ? say("unchecked") : "";
+    this.showWire();
     byId("wire").classList.add("unsaid");
   }
 
