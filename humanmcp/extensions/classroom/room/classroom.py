@@ -226,6 +226,7 @@ class Classroom:
         self._attending.start()
         self._following.__enter__()
         self._following.add(self.teacher.folder, self.teacher.board)
+        self.clock.go_on_from(one.began for one in self.record.pairs)
         for record in self._kept():
             if record.removed:
                 self.removed[record.number] = record
@@ -514,7 +515,7 @@ class Classroom:
         return next((one for one in self.record.pairs if number in {one.model, one.server}), None)
 
     def turn_of(self, pair: PairRecord) -> str:
-        """Return whose turn it is in a pair: "model", "server", or "over"."""
+        """Return whose turn it is in a pair: "model", "server", "over", or "" for not known yet."""
         host = self._pairs.get(pair.model)
         return host.turn if host else "over"
 

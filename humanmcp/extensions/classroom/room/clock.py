@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.inbox.atomic import write_private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 KEPT_EVERY: Final = 2.0
@@ -42,6 +42,11 @@ class RoomClock:
             self._seconds += min(now - self._looked, ASLEEP)
             self._looked = now
             return self._seconds
+
+    def go_on_from(self, moments: Iterable[float]) -> None:
+        """Stand at none earlier than these, which were recorded: a kill forgets the last ones."""
+        with self._lock:
+            self._seconds = max((self._seconds, *moments))
 
     def since_1970(self, moment: float) -> float:
         """Return what the computer's clock would have shown at a moment; 0 for 0."""

@@ -144,7 +144,7 @@ def _pair(classroom: Classroom, seat: RoomSeat) -> ShownPair | None:
     }
     keys = (one.key for one in seat.board.waiting() if one.key.session in talks)
     path = next((f"/m/{one.session}/{one.number}" for one in keys), "")
-    now = turn if turn == "over" else "own" if turn == role else "other"
+    now = turn if turn in {"", "over"} else "own" if turn == role else "other"
     return ShownPair(role, partner, now, path)
 
 

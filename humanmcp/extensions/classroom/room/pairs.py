@@ -388,7 +388,9 @@ class Pair:
 
     @property
     def turn(self) -> str:
-        """Whose turn it is: "model", "server", or "over"."""
+        """Whose turn it is: "model", "server", or "over"; "" before the transcripts were read."""
+        if self._schedule is None:
+            return ""
         if self._talk.is_over:
             return "over"
         return "model" if self._talk.waits_for_model else "server"

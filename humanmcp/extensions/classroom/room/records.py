@@ -180,6 +180,12 @@ class SeatRecord:
         """The step that the teacher opened last."""
         return 0 if self.repeats else self.opened
 
+    @property
+    def moments(self) -> Iterator[float]:
+        """When what is kept here began, by the clock of the class."""
+        yield self.hand
+        yield from (step.since for steps in self.steps.values() for step in steps.values())
+
     def __post_init__(self) -> None:
         """Take steps as they were read from a file, too."""
         self.steps = {

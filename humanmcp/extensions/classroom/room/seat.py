@@ -144,6 +144,7 @@ class RoomSeat:
         """When the learner joined, by the clock of the class; -inf for before this process."""
         self._parts = parts
         self.clock = parts.clock
+        self.clock.go_on_from(record.moments)
         self._problems: tuple[Key, dict[str, float]] | None = None
         """The problems of the current draft, each with the time since when it is there."""
         self._known_example = Key("", 0), frozenset[str]()

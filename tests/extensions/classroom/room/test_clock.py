@@ -229,6 +229,23 @@ def test_the_time_in_a_pair_makes_nobody_stuck(
     assert [classroom.is_stuck(seat) for seat in seats] == [True, True]
 
 
+def test_nothing_that_was_recorded_is_still_to_come_after_a_kill(computer: Computer) -> None:
+    """The clock was kept before the step and the raised hand: no time is less than nothing."""
+    computer.work(WORKED)
+    computer.seat.raise_hand()
+    computer.seat.go_to(2)
+    until(partial(is_kept, computer, "2"), "the next step on the disk")
+    computer.kill()
+    (computer.folder / records.CLOCK_FILE).write_text("1.0", encoding="ascii")
+    computer.open()
+    now = computer.classroom.clock()
+    assert computer.seat.record.hand
+    assert now >= max(computer.seat.record.hand, computer.seat.record.steps["weather"]["2"].since)
+    seconds = computer.seat.seconds_at("weather", 2)
+    assert seconds is not None
+    assert seconds >= 0
+
+
 @pytest.mark.parametrize("text", ["", "soon", "\udcff"])
 def test_a_file_that_is_no_time_begins_a_new_one(tmp_path: Path, text: str) -> None:
     """A clock that cannot be read opens the room all the same."""
