@@ -175,6 +175,7 @@ _LINE_FEED: Final = re.compile("\n")
 _BLANK: Final = re.compile(r"[ \t\ufeff]*+")
 _ENDED: Final = re.compile(r"[^\S\n]*+,?[^\S\n]*+(?:Content-Length: \d++\r?)?(?:\n|\Z)")
 """What may stand behind a message in its line: a comma, or the first header of the next one."""
+_GOES_ON: Final = re.compile(r"[}\]](?:,|,?[^\S\n]?Content-Length: \d++)\s*+\Z")
 _MOST_LINES: Final = 10_000
 """The lines of a file that may tell that it is a log."""
 _FIRST: Final = re.compile(r"[^\s\ufeff].*")
@@ -679,7 +680,7 @@ class _Capture:
             line, entry, number = self.written[at], alone.get(at), at + 1
             if entry and (long == len(alone) or entry.last == at):
                 at = entry.last
-                if at >= number or (line.rstrip()[-1:] not in "}]" and not entry.found.is_cut):
+                if at >= number or _GOES_ON.search(line):
                     line = entry.found.text
             is_said = line.strip() and not _COMMENT.match(line)
             if is_said and (entry or self._unread.keeps(at)):
