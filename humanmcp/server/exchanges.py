@@ -432,8 +432,7 @@ class ExchangeHandler:
         timers = PendingTimers(now, decision, subscribed=subscribed)
         timers.writing = bool(self._written_at)
         timers.status_open = bool(self.journal.facts.http.port)
-        for one in self.capabilities:
-            one.waits(exchange, timers)
+        self._plan(exchange, timers)
         try:
             self.journal.inbox.deliver(self._item(exchange, timers))
         except InboxError as error:
@@ -444,14 +443,17 @@ class ExchangeHandler:
             self.options.notify(self.journal.name, exchange.number, exchange.tool)
         self.schedule.duties = min(self.schedule.duties, timers.next())
 
+    def _plan(self, exchange: Exchange, timers: PendingTimers) -> None:
+        for one in self.capabilities:
+            one.waits(exchange, timers)
+
     def wait_on(self, exchange: Exchange, decision: Decision, arrived: float) -> None:
         """Let an exchange wait that waits in the inbox already."""
         timers = self.timers[exchange.number] = PendingTimers(arrived, decision)
         self._plan_again(exchange, timers)
 
     def _plan_again(self, exchange: Exchange, timers: PendingTimers) -> None:
-        for one in self.capabilities:
-            one.waits(exchange, timers)
+        self._plan(exchange, timers)
         self.journal.update(exchange, timers.waiting())
 
     def _item(self, exchange: Exchange, timers: PendingTimers) -> Item:
