@@ -173,9 +173,12 @@ PASSED_OVER: Final = "passed"
 """The level of the line from which only the first value of each line was tried."""
 _LINE_FEED: Final = re.compile("\n")
 _BLANK: Final = re.compile(r"[ \t\ufeff]*+")
-_ENDED: Final = re.compile(r"[^\S\n]*+,?[^\S\n]*+(?:Content-Length: \d++\r?)?(?:\n|\Z)")
-"""What may stand behind a message in its line: a comma, or the first header of the next one."""
-_GOES_ON: Final = re.compile(r"[}\]](?:,|,?[^\S\n]?Content-Length: \d++)\s*+\Z")
+_HEADER: Final = r"Content-Length: \d++"
+"""The first header of the next message, where no line ends between the two."""
+_ENDED: Final = re.compile(rf"[^\S\n]*+,?[^\S\n]*+(?:{_HEADER}\r?)?(?:\n|\Z)")
+"""What may stand behind a message in its line: nothing, a comma, or that header."""
+_FOLLOWED: Final = re.compile(rf"[}}\]](?:,|,?[^\S\n]?{_HEADER})\s*+\Z")
+"""The end of a line, as it is written, in which a comma or that header stands."""
 _MOST_LINES: Final = 10_000
 """The lines of a file that may tell that it is a log."""
 _FIRST: Final = re.compile(r"[^\s\ufeff].*")
@@ -680,7 +683,7 @@ class _Capture:
             line, entry, number = self.written[at], alone.get(at), at + 1
             if entry and (long == len(alone) or entry.last == at):
                 at = entry.last
-                if at >= number or _GOES_ON.search(line):
+                if at >= number or _FOLLOWED.search(line):
                     line = entry.found.text
             is_said = line.strip() and not _COMMENT.match(line)
             if is_said and (entry or self._unread.keeps(at)):
