@@ -16,6 +16,8 @@ _Item = TypeVar("_Item")
 
 SMALL: Final = 64 * 1024
 """The size of a text that is worked on at once: the worst one takes about 50 ms."""
+LARGE: Final = 1024 * 1024
+"""The size of messages that are decoded or written at once: the worst one takes about 50 ms."""
 
 
 class Visitor(Protocol):

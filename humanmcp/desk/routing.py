@@ -13,14 +13,15 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, TypeVarTuple, cast
 from urllib.parse import unquote_to_bytes
 
 from fastapi import Depends, HTTPException, Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from humanmcp.common.apart import SMALL, VISITOR
+from humanmcp.common import apart
+from humanmcp.common.apart import LARGE, SMALL, VISITOR
 from humanmcp.desk import rights
 from humanmcp.desk.aside import CAN_START, PageVisitor
 from humanmcp.desk.rights import Who
@@ -117,6 +118,21 @@ class JsonText(str):
 def json_text(result: Any) -> JsonText:  # noqa: ANN401 - any JSON value
     """Write a result in ASCII: JSON may contain a lone surrogate, and UTF-8 may not."""
     return JsonText(json.dumps(result, separators=(",", ":"), default=asdict))
+
+
+def written(size: int, function: Callable[[*_Given], _Found], *given: *_Given) -> _Found:
+    """Return what a function of a module returns about messages of this size, in bytes.
+
+    About large ones it is called apart, and what it returns is the `Response` already.
+    """
+    if size <= LARGE or VISITOR.get() is None:
+        return function(*given)
+    text = apart.call(size, _as_bytes, function, *given)
+    return cast("_Found", Response(text, media_type="application/json"))
+
+
+def _as_bytes(function: Callable[..., Any], *given: object) -> bytes:
+    return json_text(function(*given)).encode()
 
 
 def _in_json(endpoint: Callable[..., Any]) -> Callable[..., Any]:

@@ -111,7 +111,7 @@ REQUESTS: Final[Mapping[str, Callable[[str], Long]]] = {
         f"/api/exchanges/{name}/1/fault", text=LARGE, form="result", fault="no jsonrpc"
     ),
     "POST /api/recordings": lambda _name: Long(
-        "/api/recordings?name=a", "\n".join(["data: x {"] * 200_000).encode(), FILE
+        "/api/recordings?name=a", "\n".join(["data: x {"] * 400_000).encode(), FILE
     ),
     "POST /api/drafts": lambda _name: of_json("/api/drafts?key=a", text=LARGE, words="a"),
     "POST /api/sessions/{session}/say": lambda name: of_json(
@@ -279,10 +279,33 @@ IN_A_PROCESS: Final = tuple(
 """Some routes whose work is one function of a text; that of an export begins with many lines."""
 
 
+OF_MESSAGES: Final = (
+    "GET /api/calls",
+    "GET /api/sessions/{session}/lines/{seq}",
+    "GET /api/exchanges/{session}/{number}",
+    "GET /api/sessions/{session}/reactions",
+)
+"""The routes that decode, lay out or write whole messages."""
+
+
+def _with_a_large_message(home: Path) -> str:
+    """Return a session with a request of many values, which waits, and with a response."""
+    inbox, values = FolderInbox(home), ",".join(["1"] * apart.LARGE)
+    name = inbox.begin_session(SessionFacts("", AT, client="a"))
+    request = CALL.replace('"a"', '"a","arguments":{"a":[%s]}') % (1, values)
+    response = f'{{"jsonrpc":"2.0","id":1,"result":{{"structuredContent":[{values}]}}}}'
+    for seq, (way, line) in enumerate(((Direction.IN, request), (Direction.OUT, response)), 1):
+        inbox.record(name, Frame(seq, AT, way, line.encode(), 1))
+    inbox.deliver(Item(Key(name, 1), request, "tools/call", "1", "2025-11-25", AT))
+    return name
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
-@pytest.mark.parametrize("key", [*IN_A_PROCESS, "GET /export/{name}"])
+@pytest.mark.parametrize("key", [*IN_A_PROCESS, "GET /export/{name}", *OF_MESSAGES])
 def test_the_work_ends_when_its_page_has_gone(home: Path, session: str, key: str) -> None:
     """However long it takes: its process is killed."""
+    if key in OF_MESSAGES:
+        session = _with_a_large_message(home)
     with Desking(home) as desk:
         desk.page("/")
         request = _Request(desk, key.partition(" ")[0], REQUESTS[key](session))

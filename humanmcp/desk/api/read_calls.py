@@ -7,6 +7,7 @@ Every POST has a JSON body. `GET /api/openapi.json` describes each call.
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 import secrets
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ from humanmcp.answering.schema import (
 )
 from humanmcp.answering.service import Outcome, await_result
 from humanmcp.answering.summary import calls
+from humanmcp.common import apart
 from humanmcp.desk.context import call_router, desk_of
 from humanmcp.desk.desk import Desk
 from humanmcp.desk.history import search
@@ -31,10 +33,11 @@ from humanmcp.desk.history.search import earlier_draft
 from humanmcp.desk.inbox.answer_form import form_of
 from humanmcp.desk.inbox.saved_answers import Saved
 from humanmcp.desk.live import MOST, ChangeShape, EventStream, report
+from humanmcp.desk.routing import written
 from humanmcp.desk.send.send_page import request_text
 from humanmcp.inbox.contract import Key, Life, Reply, Role
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
 from humanmcp.protocol.json.tree import pretty
@@ -156,7 +159,8 @@ def exchange(request: Request, session: str, number: int) -> ExchangeShape:
     draft. `problems` says why the last reply was not sent, `remarks` what the check reports about
     the request.
     """
-    return exchange_shape(desk_of(request).open_exchange(Key(session, number)))
+    opened = desk_of(request).open_exchange(Key(session, number))
+    return written(len(opened.item.line), copy, exchange_shape(opened))
 
 
 class LineRowShape(TypedDict):
@@ -241,18 +245,22 @@ def made_calls(
     """
     desk = desk_of(request)
     named = [one.facts.name for one in reversed(desk.board.sessions())]
-    found = [
-        (one, call)
+    frames = {
+        one: tuple(apart.while_wanted(desk.inbox.frames(one)))
         for one in ([session] if session else named)
-        for call in calls(desk.inbox.frames(one))
+    }
+    size = sum(len(frame.raw) for each in frames.values() for frame in each)
+    return written(size, _calls, frames, method, name, max(1, min(most, MOST_CALLS)))
+
+
+def _calls(frames: dict[str, tuple[Frame, ...]], method: str, name: str, most: int) -> CallsShape:
+    found = [
+        filled(CallShape, call, session=one, answer=call.answer or None)
+        for one, each in frames.items()
+        for call in calls(each)
         if method in ("", call.method) and name in ("", call.name)
     ]
-    return {
-        "calls": [
-            filled(CallShape, call, session=one, answer=call.answer or None)
-            for one, call in found[-max(1, min(most, MOST_CALLS)) :]
-        ]
-    }
+    return {"calls": found[-most:]}
 
 
 class ReactionShape(TypedDict):
@@ -280,12 +288,13 @@ def client_reactions(request: Request, session: str) -> ReactionsShape:
     """
     desk = desk_of(request)
     desk.inbox.facts(session)
-    return {
-        "reactions": [
-            filled(ReactionShape, one, sentence=one.sentence())
-            for one in reactions(desk.inbox.frames(session))
-        ]
-    }
+    frames = tuple(apart.while_wanted(desk.inbox.frames(session)))
+    return written(sum(len(frame.raw) for frame in frames), _reactions, frames)
+
+
+def _reactions(frames: tuple[Frame, ...]) -> ReactionsShape:
+    found = reactions(frames)
+    return {"reactions": [filled(ReactionShape, one, sentence=one.sentence()) for one in found]}
 
 
 class LineShape(TypedDict):
@@ -299,8 +308,12 @@ class LineShape(TypedDict):
 @router.get("/sessions/{session}/lines/{seq}")
 def line(request: Request, session: str, seq: int) -> LineShape:
     """Return one recorded line, verbatim and formatted."""
-    text = desk_of(request).line_at(Key(session, seq)).text
-    return {"seq": seq, "raw": text, "pretty": pretty(text)}
+    frame = desk_of(request).line_at(Key(session, seq))
+    return written(len(frame.raw), _line, frame)
+
+
+def _line(frame: Frame) -> LineShape:
+    return {"seq": frame.seq, "raw": frame.text, "pretty": pretty(frame.text)}
 
 
 # -- what is prepared: saved answers, the last one ------------------------------------------------
