@@ -87,7 +87,7 @@ def _called(text: str, values: Iterable[tuple[int, int]]) -> Iterator[tuple[int,
 
 def _method(parts: Mapping[str, str]) -> str:
     """Return the method of a request or notification with these members; "" for another object."""
-    method = json.loads(parts.get("method", "0"))
+    method = json.loads(parts.get("method", "0"), parse_int=float)  # of any length
     record = methods.of(method) if isinstance(method, str) and "url" not in parts else None
     return method if record is not None and (record.to_server or record.to_client) else ""
 

@@ -109,18 +109,19 @@ def _head(value: JsonObject) -> Head:
 def cut_short(found: FoundMessage) -> FoundMessage:
     """Return what is known of a torn message of which a program left out the end."""
     top, *body = _BODY.split(found.text, 1)
-    parts = [f'"{name}":{value}' for name, value in _NAMED.findall(top)]
+    parts = ['"jsonrpc":"2.0"', *(f'"{name}":{value}' for name, value in _NAMED.findall(top))]
     if body and body[0] != "params":
         parts.append(f'"{body[0]}":{{}}')
-    text = f'{{"jsonrpc":"2.0",{",".join(parts)}}}'
-    value = json.loads(text)
+    text = f"{{{','.join(parts)}}}"
+    value = _DECODER.decode(text)
     if not is_message(value):
         return found
     return found._replace(text=text, head=_head(value), is_cut=True, is_torn=False)
 
 
 _BODY: Final = re.compile(r'"(params|result|error)"\s*:')
-_NAMED: Final = re.compile(r'"(id|method)"\s*:\s*("[^"\\]*+"|\d++)(?=\s*,)')
+_NAMED: Final = re.compile(r'"(id|method)"\s*:\s*("[^"\\\x00-\x1f]*+"|0|[1-9][0-9]{0,15}+)(?=\s*,)')
+"""As a person reads them; whatever else is written there is not known."""
 
 
 def without_member(text: str, name: str) -> str:

@@ -164,7 +164,7 @@ def _query(run: re.Match[str], replace: Replace, depth: int) -> str:
         if "%3D" in value or "%3d" in value:
             inner = unquote(value)
             without = _rewritten(inner, replace, depth + 1)
-            return value if without == inner else quote(without, safe="")
+            return value if without == inner else quote(without, "", errors="surrogatepass")
         return value
 
     return "&".join(f"{name}{equals}{one(name, value)}" for name, equals, value in pairs)

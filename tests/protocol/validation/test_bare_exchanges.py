@@ -97,6 +97,7 @@ def test_the_order_says_what_answers_which(
         '{"method":"GET","result":{}}',
         '{"method":"ping","url":"/","result":{}}',
         '{"method":7,"result":{}}',
+        pytest.param(f'{{"method":{"9" * 5_000},"result":{{}}}}', id="a long number"),
         '{"result":{}}',
         '{"method":"notifications/initialized","result":{}}',
         '"no JSON"',

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.validation import captures, message_finder
 from humanmcp.protocol.validation.captures import Origin, read_capture, read_recording
-from humanmcp.protocol.validation.message_finder import MessageFinder
+from humanmcp.protocol.validation.message_finder import MessageFinder, is_message
 from humanmcp.protocol.validation.quoting import FILE_LAYERS, FileLayer
 
 Said: TypeAlias = "list[tuple[bool, dict[str, Any]]]"
@@ -524,6 +524,80 @@ def test_what_a_program_left_out_is_no_mistake_of_who_sent_it(name: str) -> None
     assert [one.direction for one in lines] == [Direction.IN, Direction.IN, Direction.OUT]
 
 
+@pytest.mark.parametrize(
+    ("written", "known"),
+    [
+        ('"id":2,"method":"x","params":{"a', {"id": 2, "method": "x"}),
+        ('"method":"x","id":0,"params":{"a', {"id": 0, "method": "x"}),
+        ('"id":"b","method":"x","par', {"id": "b", "method": "x"}),
+        ('"id":2,"meth', {"id": 2}),
+        ('"id":2,"result":{"id":7,', {"id": 2, "result": {}}),
+        ('"id":2,"error":{"code":1,', {"id": 2, "error": {}}),
+        # what is no JSON is not known
+        ('"id":007,"method":"x","params":{"a', {"method": "x"}),
+        ('"id":\uff12,"method":"x","params":{"a', {"method": "x"}),
+        pytest.param(
+            f'"id":{"9" * 5_000},"method":"x","params":{{"a', {"method": "x"}, id="a long number"
+        ),
+        ('"id":2,"method":"a\tb","params":{"a', {"id": 2}),
+    ],
+)
+def test_of_a_message_that_was_cut_its_id_and_method_are_known(
+    written: str, known: dict[str, object]
+) -> None:
+    """As far as they were written; what it had, is empty."""
+    _first, cut = read_capture(f'send {CALL}\nrecv {{"jsonrpc":"2.0",{written}…')
+    assert (cut.is_cut, json.loads(cut.text)) == (True, {"jsonrpc": "2.0", **known})
+
+
+@pytest.mark.parametrize("written", ['"2.0', '"2.0"', '"2.0","params":{"a'])
+def test_of_a_message_that_was_cut_before_its_id_nothing_is_known(written: str) -> None:
+    """It stays as it is, and is torn."""
+    _first, cut = read_capture(f'send {CALL}\nrecv {{"jsonrpc":{written}…')
+    assert (cut.is_cut, cut.text) == (False, f'{{"jsonrpc":{written}…')
+
+
+def test_a_request_that_was_cut_has_its_response() -> None:
+    """By its id: no word says who sent the response."""
+    lines = [
+        f"a {CALL.replace('ping', 'tools/call')}",
+        'b {"jsonrpc":"2.0","id":7,"method":"roots/list","params":{"a…',
+        'c {"jsonrpc":"2.0","id":7,"result":{}}',
+        'd {"jsonrpc":"2.0","id":1,"result":{}}',
+    ]
+    wanted = [Direction.IN, Direction.OUT, Direction.IN, Direction.OUT]
+    assert [one.direction for one in read_capture("\n".join(lines))] == wanted
+
+
+@pytest.mark.parametrize(
+    ("value", "is_one", "is_one_among_others"),
+    [
+        ({"jsonrpc": "2.0"}, False, False),
+        ({"jsonrpc": "2.0", "id": 1}, True, True),
+        ({"jsonrpc": 7, "params": 1, "x": 1}, True, True),
+        ({"jsonrpc": {"type": "string"}, "id": 1}, False, False),
+        ({"method": "ping"}, True, True),
+        ({"method": "ping", "x": 1}, True, False),
+        ({"method": "GET"}, False, False),
+        ({"method": 7}, False, False),
+        ({"id": 1, "result": None}, True, True),
+        ({"id": 1, "result": {}, "x": 1}, True, False),
+        ({"id": {"type": "number"}, "result": {}}, True, False),
+        ({"id": 1, "error": None}, False, False),
+        ({"id": 1, "error": {}}, True, True),
+        ({"result": {}}, False, False),
+        ([], False, False),
+        ("ping", False, False),
+    ],
+)
+def test_a_message_is_known_by_its_members(
+    value: object, *, is_one: bool, is_one_among_others: bool
+) -> None:
+    """Among other objects, one without a version has no other members."""
+    assert is_message(value) is is_one
+    assert is_message(value, strict=True) is is_one_among_others
+
+
 @pytest.mark.parametrize("before", ["[2026-11-20 10:00:00.000] IN: ", ""])
 def test_what_was_sent_with_dots_at_its_end_is_torn(before: str) -> None:
     """A log of ours and a pipe have what was sent, so that nobody left out a part."""
@@ -851,3 +925,24 @@ def test_what_stands_between_two_tables_of_digits_keeps_its_line() -> None:
     file = "\n".join([dumped(f"{CALL}\n"), "and then", dumped(f"{second}\n"), ""])
     places = [(one.number, one.text) for one in read_capture(file)]
     assert places == [(1, CALL), (4, "and then"), (5, second)]
+
+
+PIECES: Final = (
+    *('{"jsonrpc":"2.0"', ',"id":1', ',"id":007', ',"id":"a"', ',"method":"ping"', ',"result":{}'),
+    *(',"params":{"a":"', "[", "]", "{", "}", '"', "'", "\\", '\\"', '""', ",", ":", "(", ")"),
+    *("\n", "\r\n", "\r", "…", "...", "recv ", "send ", "data: ", "HTTP/1.1 200 OK\n", "```\n"),
+    *("[2026-11-20 10:00:00.000] IN: ", "[2026-11-20 10:00:00.000] ERR: ", " => ", "│ ", "\x1b[0m"),
+    *("[Object]", "None", "b'", "&quot;", "&#9;", "%22", "=22", "#012", "0000: 7b 22", "eyJqc29u"),
+    *(f"{CALL}\n", CALL, json.dumps(CALL), repr(CALL), "9" * 5_000, "\ufeff", "\ud800", "\uff12"),
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join))
+def test_any_file_is_read_and_each_line_of_it_has_its_place(text: str) -> None:
+    """A stranger wrote it, and it may have been cut anywhere."""
+    last = max(text.count("\n"), text.count("\r")) + 1
+    read = read_capture(text)
+    assert all(1 <= one.number <= last and one.column >= 1 for one in read)
+    assert [one.number for one in read] == sorted(one.number for one in read)
+    for frame in read_recording(text.split("\n"), str):
+        frame.raw.decode("utf-8", "surrogateescape")

@@ -1,11 +1,14 @@
 """Obvious secrets do not leave the machine; everything else stays as it was."""
 
+import base64
 import json
 import time
 from typing import Final
+from urllib.parse import quote
 
 import pytest
 
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json.removed import mark_of, names_in
 from humanmcp.protocol.validation.redaction import Redaction, redact_recording, without_secrets
 from humanmcp.protocol.validation.secret_shapes import shapes, to_try
@@ -55,6 +58,22 @@ SECRETS: Final = [
     (
         '{"headers":[{"name":"X-Api-Key","value":"abc"},{"name":"Accept","value":"*"}]}',
         '{"headers":[{"name":"X-Api-Key","value":"[redacted]"},{"name":"Accept","value":"*"}]}',
+    ),
+    (
+        '{"h":[{"header":"X-Api-Key","Values":"abc"},{"key":"sid","VALUE":7}]}',
+        '{"h":[{"header":"X-Api-Key","Values":"[redacted]"},{"key":"sid","VALUE":"[redacted]"}]}',
+    ),
+    ('["x-api-key","k3y 0", "b"]', '["x-api-key","[redacted]", "b"]'),
+    ('{"token":[["abc"],7,true]}', '{"token":[["[redacted]"],"[redacted]",true]}'),
+    (
+        '{"Cookies":{"theme":"dark"},"n":"dark"}',
+        '{"Cookies":{"theme":"[redacted]"},"n":"[redacted]"}',
+    ),
+    ('"secret": 12345, and', '"secret": "[redacted]", and'),
+    ('"sid": ["q1", "q2"], and', '"sid": ["[redacted]"], and'),
+    (
+        "go to=https%3a%2f%2fa.example%2f%3fsid%3dabc x",
+        f"go to=https%3A%2F%2Fa.example%2F%3Fsid%3D{quote(mark_of('SID'), safe='')} x",
     ),
     (
         '{"args":["-y","server","--api-key","abc","--port","80"]}',
@@ -114,6 +133,10 @@ def test_a_secret_is_replaced_and_nothing_else(text: str, left: str) -> None:
         '{"env":{"PWD":"/home/me","OLDPWD":"/","XDG_SESSION_ID":"3","pwd":"C:\\\\work"}}',
         "PWD=/home/me node x.js",
         '{"next_token":"abc","page_token":"abcdefgh"}',
+        '{"secret":true,"token":null,"password":false,"pass":5,"sid":""}',
+        '{"args":["--token","--port","80"],"argv":["--token"]}',
+        '{"words":["token","a b 1","x-api-key","Accept"]}',
+        '{"name":"weather","values":"sunny1","key":"x-api-key"}',
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
@@ -273,3 +296,102 @@ def test_a_text_of_twice_the_length_takes_twice_the_time(part: str) -> None:
         return time.process_time() - start
 
     assert seconds(40_000) < 3 * seconds(20_000) + 0.1
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('{"apiKey":"x1"}', ["API_KEY"]),
+        ('{"x.api-key":"x1"}', ["X_API_KEY"]),
+        ('{"_token":"x1"}', ["TOKEN"]),
+        ('{"githubToken":"x1"}', ["GITHUB_TOKEN"]),
+        ('{"パスワード":"x1"}', ["SECRET"]),
+        (json.dumps({f"{'a' * 50}_token": "x1"}), ["A" * 40]),
+        ('{"apiKey":"x1","api_key":"x2","api-key":"x3"}', ["API_KEY", "API_KEY_2", "API_KEY_3"]),
+        ('{"apiKey":"x1","api_key":"x1"}', ["API_KEY", "API_KEY"]),
+        (f'{{"was":"{mark_of("TOKEN")}","token":"x1"}}', ["TOKEN", "TOKEN_2"]),
+        (f"use {KEY} now", ["KEY"]),
+        ("Cookie: theme=dark; lang=ja; Path=/", ["COOKIE", "COOKIE_2"]),
+    ],
+)
+def test_a_mark_is_named_after_the_member_as_a_variable_is(text: str, names: list[str]) -> None:
+    """In capitals and at most 40 characters; each value has a name that nothing else has."""
+    assert names_in(without_secrets(text)) == names
+
+
+def test_half_a_character_beside_a_secret_is_kept() -> None:
+    """An escape of JSON may have it, also in an address within an address."""
+    text = without_secrets('{"t":"go?to=https%3A%2F%2Fa.example%2F%3Ftoken%3Dabc1%26b%3D\\ud800"}')
+    address = f"https%3A%2F%2Fa.example%2F%3Ftoken%3D{quote(mark_of('TOKEN'))}%26b%3D%ED%A0%80"
+    assert json.loads(text) == {"t": f"go?to={address}"}
+
+
+BASIC: Final = base64.b64encode(b"me:pa55:word").decode()
+
+
+@pytest.mark.parametrize(
+    ("secret", "elsewhere", "left"),
+    [
+        ("hunter22", "it is hunter22!", "it is []!"),
+        ("hunter22", "xhunter22 hunter22x 7hunter22", "xhunter22 hunter22x 7hunter22"),
+        ("hun", "hun", "hun"),
+        # as it is written in an address, in a string of JSON, and in one of ASCII
+        ("a b/c", "a b/c a%20b/c a%20b%2Fc a+b%2Fc", "[] [] [] []"),
+        ('a"bc', 'is "a\\"bc"', 'is "[]"'),
+        ("ünsafe", 'is "\\u00fcnsafe" or ünsafe', 'is "[]" or []'),
+        # what is secret alone
+        ("hun%20ter", "is hun ter", "is []"),
+        ("Bearer abcd", "is abcd", "is []"),
+        ("Negotiate abcd", "is abcd", "is abcd"),
+        (f"Basic {BASIC}", f"is pa55:word, {BASIC}", "is [], []"),
+        (f"Bearer {BASIC}", "is pa55:word", "is pa55:word"),
+        (f"Basic {base64.b64encode(b'nobody').decode()}", "is nobody", "is nobody"),
+        ("Basic nobody", "is nobody", "is []"),
+    ],
+)
+def test_a_secret_is_replaced_in_each_spelling_and_part(
+    secret: str, elsewhere: str, left: str
+) -> None:
+    """Wherever it stands as a word of its own."""
+    for ascii_only in (True, False):
+        line = json.dumps({"password": secret, "text": elsewhere}, ensure_ascii=ascii_only)
+        text = json.loads(without_secrets(line))["text"]
+        for name in names_in(text):
+            text = text.replace(mark_of(name), "[]")
+        assert text == left
+
+
+def test_a_number_is_replaced_elsewhere_if_it_is_long() -> None:
+    """From six digits; a shorter one is a number like any other."""
+    assert redact('{"secret":123456,"n":[123456]}') == '{"secret":"[redacted]","n":["[redacted]"]}'
+    assert redact('{"secret":12345,"n":[12345]}') == '{"secret":"[redacted]","n":[12345]}'
+
+
+def test_a_note_is_redacted_and_bytes_that_are_no_text_stay() -> None:
+    """A frame without a secret is the same one."""
+    kept, noted, written = redact_recording(
+        (
+            Frame(1, "", Direction.IN, b"\xff"),
+            Frame(2, "", Direction.NOTE, b"x", note="see token=abcd1"),
+            Frame(3, "", Direction.OUT, b"abcd1 \xff"),
+        )
+    ).frames
+    assert (kept.raw, kept.note) == (b"\xff", "")
+    assert (noted.raw, noted.note) == (b"x", f"see token={mark_of('TOKEN')}")
+    assert written.raw.startswith(mark_of("TOKEN").encode() + b" ")
+
+
+@pytest.mark.parametrize(("levels", "is_replaced"), [(0, True), (8, True), (9, False)])
+def test_texts_in_texts_are_searched_to_a_depth(levels: int, *, is_replaced: bool) -> None:
+    """A stranger may nest them without an end."""
+    text = json.dumps({"cookies": {"theme": "hunter22"}})
+    for _ in range(levels):
+        text = json.dumps({"t": text})
+    assert ("hunter22" not in without_secrets(text)) is is_replaced
+
+
+@pytest.mark.parametrize(("count", "is_replaced"), [(0, True), (19, True), (20, False)])
+def test_what_only_begins_like_json_is_tried_a_few_times(count: int, *, is_replaced: bool) -> None:
+    """Each try may read the text to its end."""
+    text = '{" ' * count + json.dumps({"cookies": {"theme": "hunter22"}})
+    assert ("hunter22" not in without_secrets(f"is {text}")) is is_replaced
