@@ -7,10 +7,12 @@ from typing import Final, TypeAlias
 
 import pytest
 
-from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
+from humanmcp.protocol.conversation.transcript import PLACE, Direction, Frame, to_json
 from humanmcp.protocol.validation.captures import (
+    PASSED_OVER,
     CapturedLine,
     Origin,
+    captured_line,
     decode_lines,
     read_capture,
     read_recording,
@@ -671,3 +673,200 @@ def test_a_log_without_messages_is_no_answer(name: str) -> None:
 )
 def test_prose_and_a_broken_answer_are_no_log(text: str) -> None:
     assert read_capture(text) == ()
+
+
+AS_FRAMES: Final[dict[str, tuple[str, list[tuple[Direction, str, str]]]]] = {
+    "lines of a pipe": (
+        f"\n{CALL}\n\n{DONE}",
+        [(IN, CALL, "2:1"), (OUT, DONE, "4:1")],
+    ),
+    "words before each message": (
+        f"client: {CALL}\nserver: {DONE}\nready\nerror: no\n",
+        [
+            (IN, CALL, "1:9"),
+            (OUT, DONE, "2:9"),
+            (NOTE, "ready", "3:1"),
+            (NOTE, "error: no", "4:1 error"),
+        ],
+    ),
+    "members with white space of their own": (
+        f'{{"dir":"send","m":{CALL.replace(",", ", ")}}}\n{{"dir":"recv","m":{DONE}}}',
+        [(IN, CALL, "1:19"), (OUT, DONE, "2:19")],
+    ),
+    "a message of which a part was left out": (
+        f"[gateway] SSE -> Child: {CALL}\n[gateway] Child -> SSE: {BY_NODE}\nready",
+        [
+            (IN, CALL, "1:25"),
+            (
+                NOTE,
+                '{\n  "jsonrpc": "2.0",\n  "id": 1,\n  "result": { "content": [] }\n}',
+                "2:25 cut",
+            ),
+            (NOTE, "ready", "7:1"),
+        ],
+    ),
+    "without JSON-RPC around them": (
+        '{"method":"ping","result":{}}',
+        [
+            (IN, '{"jsonrpc":"2.0","id":1,"method":"ping"}', "1:1 bare"),
+            (OUT, '{"jsonrpc":"2.0","id":1,"result":{}}', "1:7 bare"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AS_FRAMES)
+def test_a_frame_of_a_capture_says_where_its_line_was(name: str) -> None:
+    """And what it is, so that the line can be told from the frame."""
+    text, wanted = AS_FRAMES[name]
+    frames = list(read_recording(text.split("\n"), str))
+    assert [(one.direction, one.raw.decode(), one.note) for one in frames] == [
+        (direction, raw, f"{PLACE}{place}") for direction, raw, place in wanted
+    ]
+    assert [one.seq for one in frames] == list(range(1, len(frames) + 1))
+    lines = [captured_line(one) for one in frames]
+    read = read_capture(text)
+    assert [(one.number, one.column, one.is_cut) for one in lines] == [
+        (one.number, one.column, one.is_cut) for one in read
+    ]
+    assert [one.level for one in lines] == [one.level for one in read]
+    assert [one.origin is Origin.BARE for one in lines] == [
+        one.origin is Origin.BARE for one in read
+    ]
+    assert [one.direction for one in lines] == [
+        None if one.is_cut else frame.direction for one, frame in zip(read, frames, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("direction", "note", "line"),
+    [
+        (NOTE, "", CapturedLine(7, NOTE, "x", "t", level="log")),
+        (NOTE, "of a server", CapturedLine(7, NOTE, "x", "t", level="log")),
+        (NOTE, f"{PLACE}3:2", CapturedLine(3, NOTE, "x", "t", column=2)),
+        (NOTE, f"{PLACE}3:2 warn", CapturedLine(3, NOTE, "x", "t", level="warn", column=2)),
+        (NOTE, f"{PLACE}3:2 cut", CapturedLine(3, None, "x", "t", is_cut=True, column=2)),
+        (NOTE, f"{PLACE}3:1  99", CapturedLine(3, NOTE, "x", "t", more=99)),
+        (
+            NOTE,
+            f"{PLACE}3:1 {PASSED_OVER}",
+            CapturedLine(3, NOTE, "x", "t", level=PASSED_OVER),
+        ),
+        (IN, "", CapturedLine(7, IN, "x", "t")),
+        (IN, f"{PLACE}3:2", CapturedLine(3, IN, "x", "t", column=2)),
+        (IN, f"{PLACE}3:2 bare", CapturedLine(3, IN, "x", "t", column=2, origin=Origin.BARE)),
+    ],
+)
+def test_a_frame_is_the_line_of_its_file(
+    direction: Direction, note: str, line: CapturedLine
+) -> None:
+    """One that no file brought has its own number, and is a note of whoever wrote it."""
+    assert captured_line(Frame(7, "t", direction, b"x", note=note)) == line
+
+
+def test_the_time_of_a_frame_is_converted_where_it_is_known() -> None:
+    """In another notation, or where none is written, a frame has none."""
+
+    def converted(time: str) -> str:
+        if not time.startswith("2026"):
+            raise ValueError(time)
+        return f"<{time}>"
+
+    lines = [
+        f'{{"ts":"2026-11-20","dir":"send","m":{CALL}}}',
+        f'{{"ts":"yesterday","dir":"recv","m":{DONE}}}',
+        f'{{"dir":"send","m":{SHORT}}}',
+    ]
+    assert [one.at for one in read_recording(lines, converted)] == ["<2026-11-20>", "", ""]
+
+
+def test_a_transcript_may_begin_with_a_byte_order_mark() -> None:
+    """Behind blank lines, too."""
+    first, *others = map(to_json, FRAMES)
+    for before in ([], ["", " "]):
+        lines = [*before, f"\ufeff{first}", *others]
+        assert tuple(read_recording(lines, str)) == FRAMES
+
+
+TORN: Final = '{"jsonrpc":"2.0","id":1,"params":[\n'
+
+
+def test_the_first_place_that_was_not_tried_is_told() -> None:
+    """Too much was read in vain: of each line, only the first value is read from there on."""
+    read = read_capture(f"{CALL}\n" + TORN * 30_000 + DONE)
+    (told,) = [one for one in read if one.level == PASSED_OVER]
+    assert (told.direction, told.text) == (NOTE, TORN.strip())
+    assert 2 < told.number < 30_000
+    assert (read[0].text, read[-1].text) == (CALL, DONE)
+
+
+LEVELS: Final = {
+    "ready": "",
+    "Error: no such tool": "error",
+    "ValueError: 7": "error",
+    "failed to read": "error",
+    "fatal: gone": "error",
+    "warning: error": "error",
+    "0 errors": "log",
+    "Warning: slow": "warn",
+    "[info] warned": "warn",
+    "[INFO] ready": "log",
+    "debug: x": "log",
+    "notice: x": "log",
+    "$ ls": "shell",
+    "me@box:~$ ls": "shell",
+    r"PS C:\> dir": "shell",
+    r"C:\x> dir": "shell",
+    "^C": "shell",
+    "$ls": "",
+    "content-type: text/html": "",
+}
+HTTP_LEVELS: Final = {
+    "ready": "",
+    "POST /mcp HTTP/1.1": "http",
+    "HTTP/1.1 399 x": "http",
+    "HTTP/1.1 400 x": "error",
+    "HTTP/2 503": "error",
+    "> content-type: text/html": "http",
+    "x-info: debug": "http",
+    "x-last: fatal": "error",
+    "* Connected": "http",
+    "{ [20 bytes data]": "http",
+    ">": "http",
+    "$ curl": "shell",
+}
+
+
+def test_each_line_of_a_log_has_a_level() -> None:
+    """By the words in it; in a file with HTTP also by what stands around a body."""
+    for levels in (LEVELS, HTTP_LEVELS):
+        read = read_capture("\n".join([f"recv {CALL}", f"send {DONE}", *levels]))
+        assert {one.text: one.level for one in read if one.direction is NOTE} == levels
+
+
+@pytest.mark.parametrize(
+    ("text", "is_log"),
+    [
+        ('{"ts":1,"msg":"x"}\n\n{"time":2,"msg":"y"}', True),
+        ('{"ts":1,"msg":"x"}\n{"msg":"y"}', False),
+        ('{"ts":1,"msg":"x"}\n7', False),
+        ('[{"ts":1},{"at":2}]', True),
+        ('[{"ts":1},{"x":2}]', False),
+        ('[{"ts":1},7]', False),
+        ("[]", False),
+        ('{"a":{"timestamp":1}}', True),
+        ('{"a":{"startUnixNano" : "1"}}', True),
+        ('{"a":{"stamp":1}}', False),
+        ('{\n "timestamp": 1,\n "a": 2\n}', True),
+        ('{\n "ts": 1\n}', False),
+        ('{"ts":1,"body":{"jsonrpc":"2.0"}}', False),
+        ('"ts"', False),
+    ],
+)
+def test_records_without_messages_are_a_log(text: str, *, is_log: bool) -> None:
+    """If each of them has a time: nobody types that as an answer."""
+    read = read_capture(text)
+    assert [one.text for one in read] == (
+        [line for line in text.split("\n") if line] if is_log else []
+    )
+    assert {one.level for one in read} <= {"log"}

@@ -8,8 +8,8 @@ import pytest
 from humanmcp.protocol.conversation.state import MOST_OPEN, ConversationState, ObservedMessage
 from humanmcp.protocol.conversation.transcript import DROPPED, HELD, LET_GO, Direction, Frame
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, unreadable
-from humanmcp.protocol.json.jsonrpc import Malformed, Message, read
-from humanmcp.protocol.validation.captures import CapturedLine, read_capture
+from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, read
+from humanmcp.protocol.validation.captures import CapturedLine, Origin, read_capture
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
     Judged,
@@ -17,6 +17,8 @@ from humanmcp.protocol.validation.whole_conversation import (
     Unanswered,
     judge_capture,
     judge_frames,
+    line_hints,
+    told_reactions,
 )
 from tests.support.verdicts import stating
 
@@ -652,3 +654,83 @@ def test_a_trace_parent_has_the_form_of_the_w3c(value: str, *, is_told: bool) ->
         1, IN, request("tools/list", _meta={"traceparent": value})
     )
     assert earlier.diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("place", "is_quoted", "found"),
+    [
+        ((1, 1), False, (3, 5)),
+        ((1, 4), False, (3, 8)),
+        ((2, 4), False, (4, 4)),
+        ((1, 4), True, (3, 5)),
+        ((2, 4), True, (3, 5)),
+    ],
+)
+def test_a_place_of_a_message_is_one_of_its_file(
+    place: tuple[int, int], found: tuple[int, int], *, is_quoted: bool
+) -> None:
+    """Its first line begins in a column; of one in quotes, only the beginning is known."""
+    judged = Judged(3, IN, "a\nbcde", column=5, is_quoted=is_quoted)
+    assert judged.place(*place) == found
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_quoted"),
+    [
+        (Origin.LINE, False),
+        (Origin.MEMBER, False),
+        (Origin.QUOTED, True),
+        (Origin.BARE, True),
+    ],
+)
+def test_what_is_said_of_a_capture_has_the_place_in_its_file(
+    origin: Origin, *, is_quoted: bool
+) -> None:
+    """Also what is said at the end, of a request without a response."""
+    line = CapturedLine(3, IN, CALL.decode(), column=5, origin=origin)
+    found = [(one.line, one.column, one.is_quoted) for one in judge_capture([line], "2025-06-18")]
+    assert found == [(3, 5, is_quoted)] * 2
+    assert len(list(judge_capture([line], "2025-06-18", goes_on=True))) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "version", "is_told"),
+    [
+        ("R04", Kind.RESULT, "2025-06-18", False),  # all clients take it
+        ("R56", Kind.RESULT, "2025-06-18", True),  # the caller gets an error
+        ("R56", None, "2025-06-18", True),
+        ("R56", Kind.ERROR, "2025-06-18", False),  # as it would with the error itself
+        ("R01", Kind.ERROR, "2025-06-18", True),  # nobody gets it
+        ("R56", Kind.RESULT, "2026-07-28", False),  # not measured
+        ("R01", Kind.ERROR, "2026-07-28", False),
+    ],
+)
+def test_what_clients_do_with_a_response_is_told_if_its_caller_does_not_get_it(
+    code: str, kind: Kind | None, version: str, *, is_told: bool
+) -> None:
+    """An error that arrives as an error is what its server meant."""
+    told = told_reactions((Diagnostic(code, Severity.ERROR),), kind, version)
+    assert [one.code for one in told] == (["N46"] if is_told else [])
+
+
+BATCH = b"[" + CALL + b"]"
+MARKED = b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize(
+    ("raw", "version", "codes"),
+    [
+        (CALL, "2025-06-18", []),
+        (BATCH, "2025-06-18", ["R12"]),
+        (BATCH, "2025-03-26", []),
+        (MARKED + CALL, "2025-06-18", ["N11"]),
+        (MARKED + BATCH, "2025-06-18", ["N11", "R12"]),
+        (MARKED + BATCH, "2025-03-26", ["N11"]),
+    ],
+)
+def test_a_line_has_problems_of_its_own(raw: bytes, version: str, codes: list[str]) -> None:
+    """A batch is an error only for those who can still change it."""
+    for strict, severity in ((True, Severity.ERROR), (False, Severity.WARNING)):
+        said = line_hints(raw, read(raw), version, strict=strict)
+        assert [one.code for one in said] == codes
+        assert {one.severity for one in said if one.code == "R12"} <= {severity}
