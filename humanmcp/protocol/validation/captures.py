@@ -194,7 +194,7 @@ _WAYS: Final = {"IN": Direction.IN, "OUT": Direction.OUT, "ERR": Direction.ERR}
 def read_capture(text: str) -> tuple[CapturedLine, ...]:
     """Read what was captured; () if the text is no capture, but perhaps one message."""
     if "\r" in text and "\n" not in text.strip():
-        text = text.replace("\r", "\n")  # the only line ends that there are
+        text = text.replace("\r\n", "\n").replace("\r", "\n")  # the only line ends there are
     first = _FIRST.search(text)
     if first is not None and is_transcript(first[0]):
         return tuple(_transcript(text.split("\n")))

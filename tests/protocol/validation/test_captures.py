@@ -595,6 +595,10 @@ WHOLE_LINES: Final[dict[str, tuple[str, list[CapturedLine]]]] = {
             CapturedLine(9, None, pretty(DONE)),
         ],
     ),
+    "one line, and the ends of Windows around it": (
+        f"\r\n\r\n> {CALL}\r\n",
+        [CapturedLine(3, None, CALL)],
+    ),
     "the line ends of an old Mac": (
         f"{CALL}\r{DONE}",
         [CapturedLine(1, None, CALL), CapturedLine(2, None, DONE)],
