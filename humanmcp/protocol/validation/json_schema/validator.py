@@ -148,7 +148,7 @@ def _compared(value: Json, schema: Json) -> tuple[SchemaDifference, ...]:
         named = {**schema, "$schema": dialect[1]} if isinstance(schema, dict) else {}
         is_invalid = _quietly(lambda: _meta_error(named)) is not None
         raise UncheckedError("invalid schema" if is_invalid else "failed")
-    if any(uncertain(each) for each in errors):
+    if any(type(each.kind).__name__ in _UNCERTAIN for each in errors):
         raise UncheckedError("too costly")
     return _differences(errors, value, schema)
 
@@ -375,22 +375,12 @@ RULE: Final = "rule"
 """The filling with the name of the rule."""
 
 _UNCERTAIN: Final = frozenset({"BacktrackLimitExceeded", "RegexEngineFailure", "Referencing"})
+"""The errors by which the library gives up; one of an alternative is that of the whole."""
 
 
 def unchecked(rule: str, value: Json = "") -> tuple[tuple[str, str], ...]:
     """Return the fillings of the sentence on why there was no comparison."""
     return ((RULE, rule), ("why", rule), ("value", quoted(value)))
-
-
-def uncertain(error: Any) -> bool:
-    """Return True if an error means that the library gave up, also in an alternative."""
-    if type(error.kind).__name__ in _UNCERTAIN:
-        return True
-    forms = getattr(error.kind, "context", None) or ()
-    inner = getattr(error.kind, "error", None)
-    return any(uncertain(each) for form in forms for each in form) or (
-        hasattr(inner, "kind") and uncertain(inner)
-    )
 
 
 def detail_of(

@@ -171,6 +171,8 @@ def test_a_pattern_that_goes_back_too_often_is_said_to_be_unchecked(pattern: str
         ({"pattern": pattern}, text),
         ({"anyOf": [{"pattern": pattern}, {"type": "null"}]}, text),
         ({"propertyNames": {"pattern": pattern}}, {text: 1}),
+        ({"oneOf": [{"type": "null"}, {"items": {"pattern": pattern}}]}, [text]),
+        ({"anyOf": [{"type": "null"}, {"anyOf": [{"not": {"pattern": pattern}}]}]}, text),
     )
     for schema, value in cases:
         found = validator.compare(value, schema)
