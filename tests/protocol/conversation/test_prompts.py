@@ -385,6 +385,25 @@ def test_who_started_the_hook_says_what_is_safe_where_nothing_can_be_read(
     assert ('"deny"' in said) is (Lost.DENY in lost)
 
 
+@pytest.mark.parametrize(
+    ("prompt", "takes_note"),
+    [
+        (CLAUDE, True),
+        ({**CLAUDE, "hook_event_name": "PreToolUse"}, False),
+        ({**CLAUDE, "tool_name": "AskUserQuestion"}, False),
+        ({**CLAUDE, "tool_input": None}, False),
+        (CODEX, False),
+        (GEMINI, False),
+        (COPILOT, False),
+    ],
+)
+def test_only_an_agent_that_reads_a_note_beside_its_permission_is_given_one(
+    prompt: dict[str, Any], *, takes_note: bool
+) -> None:
+    """Measured with Claude Code; a question is answered, and has no note."""
+    assert read_prompt(json.dumps(prompt)).takes_note is takes_note
+
+
 def test_a_byte_order_mark_alone_is_read_as_without_it() -> None:
     """Cursor on Windows was reported to write one before each prompt."""
     text = json.dumps(SHELL)

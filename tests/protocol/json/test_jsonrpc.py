@@ -716,6 +716,25 @@ def test_the_ends_of_a_line_show_its_id_and_method(
     assert undecoded.at_the_ends(first.encode(), last.encode()) == found
 
 
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        (
+            '{"jsonrpc":"2.0","id":7,"method":"m","params":{}}',
+            '{"jsonrpc":"2.0","id":7,"method":"m"}',
+        ),
+        ('{"method":"m","params":{}}', '{"jsonrpc":"2.0","method":"m"}'),
+        ('{"id":"a","result":{"x":1}}', '{"jsonrpc":"2.0","id":"a","result":{}}'),
+        ('{"id":7,"method":"","result":{}}', '{"jsonrpc":"2.0","id":7,"result":{}}'),
+        ('{"id":7,"method":8,"result":{}}', '{"jsonrpc":"2.0","id":7,"result":{}}'),
+        ("[]", '{"jsonrpc":"2.0","result":{}}'),
+    ],
+)
+def test_the_envelope_of_a_line_says_which_request_it_is_or_answers(line: str, left: str) -> None:
+    """With nothing of what is in it."""
+    assert undecoded.envelope(line.encode()) == left.encode()
+
+
 def test_what_stands_for_a_long_line_says_how_long_it_was() -> None:
     """Word for word."""
     told = '"5000 bytes: only the method and the id of this line were kept"'

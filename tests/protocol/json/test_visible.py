@@ -131,6 +131,7 @@ def test_json_stays_the_json_that_it_was() -> None:
     assert visible_json('{"a":"\u202e\x7f \U000e0041東"}') == (
         '{"a":"\\u202e\\u007f \\udb40\\udc41東"}'
     )
+    assert visible_json('{"a":"東京 é","b":1}\n') == '{"a":"東京 é","b":1}\n'
 
 
 @pytest.mark.parametrize(

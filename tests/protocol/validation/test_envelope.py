@@ -75,6 +75,25 @@ ROWS: Final = (
 )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("code", "form"),
+    [
+        ('"-32601"', "text"),
+        ('"no"', "word"),
+        ("1.0", "fraction"),
+        ("1.5", "fraction"),
+        ("true", "word"),
+        ("null", "word"),
+        ("[1]", "word"),
+    ],
+)
+def test_the_form_of_a_code_that_is_no_integer_is_told(code: str, form: str) -> None:
+    """Clients do different things with them."""
+    text = f'{{"jsonrpc":"2.0","id":3,"error":{{"code":{code},"message":"x"}}}}'
+    (found,) = check(asked("ping"), text).diagnostics
+    assert (found.code, dict(found.detail)["form"]) == ("R08", form)
+
+
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_a_mistake_in_the_envelope_is_one_problem(row: Row) -> None:
     """Its code and place, and a fix that fixes it."""

@@ -946,3 +946,14 @@ def test_any_file_is_read_and_each_line_of_it_has_its_place(text: str) -> None:
     assert [one.number for one in read] == sorted(one.number for one in read)
     for frame in read_recording(text.split("\n"), str):
         frame.raw.decode("utf-8", "surrogateescape")
+
+
+def test_what_a_layer_left_as_it_is_has_places_in_the_file() -> None:
+    """Only what it undid is quoted there."""
+    second = CALL.replace("1,", "2,")
+    read = read_capture("\n".join([dumped(f"{CALL}\n"), f"> {second}", f'{{"m":{second}}}', ""]))
+    assert [(one.column, one.origin) for one in read] == [
+        (1, Origin.QUOTED),
+        (3, Origin.LINE),
+        (6, Origin.MEMBER),
+    ]
