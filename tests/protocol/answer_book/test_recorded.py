@@ -1,6 +1,7 @@
 """What a server did in a recording: which line belongs to which request."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,8 @@ from humanmcp.protocol.answer_book.recorded import (
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import NO_RESPONSE
+from humanmcp.protocol.json.removed import mark_of
+from tests.support.verdicts import asked
 
 AT = "2026-11-20T00:00:00.000Z"
 
@@ -345,3 +348,44 @@ def test_an_answer_with_another_envelope_is_kept_as_it_was(line: str) -> None:
     """Another version of JSON-RPC or none, two ids, two answers."""
     (recorded,) = read((Direction.IN, call(1)), (Direction.OUT, line))
     assert recorded.raw == line.encode()
+
+
+GONE = mark_of("TOKEN")
+
+
+@pytest.mark.parametrize(
+    ("kept", "params", "fits"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        ({"a": 1}, {"a": 1, "_meta": {"progressToken": 7}}, True),
+        ({"a": 1}, {"a": 2}, False),
+        ({"a": 1}, {"a": True}, False),
+        ({"a": GONE}, {"a": "anything"}, True),
+        ({"a": GONE, "b": 1}, {"b": 2, "a": "x"}, False),
+        ({"a": f"Bearer {GONE}"}, {"a": "Basic x"}, False),
+    ],
+)
+def test_what_was_removed_from_the_parameters_may_be_anything(
+    kept: dict[str, object], params: dict[str, object], *, fits: bool
+) -> None:
+    """The rest is the same, in any order."""
+    (one,) = read((Direction.IN, call(1), 1, ""), (Direction.OUT, result(1), 1, ""))
+    assert replace(one, params=comparison_key(kept)).has_params(params) is fits
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "fits"),
+    [
+        ("tools/call", "dice", True),
+        ("tools/call", GONE, True),
+        ("tools/call", "coin", False),
+        ("prompts/get", "dice", False),
+    ],
+)
+def test_a_recorded_request_is_for_its_method_and_tool(
+    method: str, name: str, *, fits: bool
+) -> None:
+    """A name that was removed may be any."""
+    (one,) = read((Direction.IN, call(1), 1, ""), (Direction.OUT, result(1), 1, ""))
+    request = asked("tools/call", {"name": "dice"})
+    assert replace(one, method=method, name=name).is_for(request) is fits

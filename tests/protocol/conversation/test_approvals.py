@@ -10,8 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation import approvals
-from humanmcp.protocol.conversation.allow_patterns import AllowPattern, pattern_of, patterns_for
-from humanmcp.protocol.conversation.approvals import Approval, approval_of, digest_of
+from humanmcp.protocol.conversation.allow_patterns import (
+    AllowPattern,
+    pattern_of,
+    patterns_for,
+    patterns_in,
+)
+from humanmcp.protocol.conversation.approvals import (
+    Approval,
+    approval_of,
+    digest_of,
+    permission_in,
+)
 from humanmcp.protocol.conversation.decisions import sha256
 from humanmcp.protocol.conversation.exchange import (
     APPROVAL,
@@ -780,3 +790,27 @@ def test_a_text_that_is_no_pattern_is_none(text: str) -> None:
     """It has four parts."""
     assert pattern_of(text) is None
     assert pattern_of('allow:["a","b","c","d"]') == AllowPattern("a", "b", "c", "d")
+
+
+def test_of_texts_only_patterns_are_patterns() -> None:
+    """In their order."""
+    first, second = AllowPattern("a", "b", "c", "d"), AllowPattern("e", "", "", "")
+    assert patterns_in(["tools/call", str(first), "allow:", str(second)]) == (first, second)
+
+
+@pytest.mark.parametrize(
+    ("record", "action"),
+    [
+        ('{"action":"allow","number":1}', "allow"),
+        ('{"action":"change"}', "change"),
+        ('{"action":"deny"}', "deny"),
+        ('{"action":"accept"}', ""),
+        ('{"action":7}', ""),
+        ("[]", ""),
+        ("torn", ""),
+        ("", ""),
+    ],
+)
+def test_a_record_says_what_a_person_permitted(record: str, action: str) -> None:
+    """That of an answer to something else says nothing of it."""
+    assert permission_in(record) == action

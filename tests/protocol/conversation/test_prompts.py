@@ -19,8 +19,11 @@ from humanmcp.protocol.conversation.prompts import (
     can_change,
     decided_in,
     judge,
+    note_of,
+    prompt_in,
     read_prompt,
 )
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 
 WORDS: Final = 'Not on a Sunday — 今日はだめ, "please".'
@@ -402,6 +405,34 @@ def test_only_an_agent_that_reads_a_note_beside_its_permission_is_given_one(
 ) -> None:
     """Measured with Claude Code; a question is answered, and has no note."""
     assert read_prompt(json.dumps(prompt)).takes_note is takes_note
+
+
+@pytest.mark.parametrize(
+    ("prompt", "keeps_words"),
+    [
+        (CLAUDE, True),
+        ({**CLAUDE, "agent_id": "a1"}, False),
+        ({**CLAUDE, "transcript_path": ""}, False),
+        (CODEX, False),
+        (GEMINI, False),
+    ],
+)
+def test_only_the_main_agent_of_claude_code_keeps_its_words_in_a_file(
+    prompt: dict[str, Any], *, keeps_words: bool
+) -> None:
+    """Measured with it; its sub-agents write into others."""
+    assert read_prompt(json.dumps(prompt)).keeps_words is keeps_words
+
+
+@pytest.mark.parametrize("text", [json.dumps(CLAUDE), json.dumps(GEMINI), "{", ""])
+def test_a_prompt_is_the_same_in_the_transcript(text: str) -> None:
+    """Its note says what its text may not; an answer is none."""
+    for host, event in (("", ""), ("claude-code", "PermissionRequest"), ("gemini-cli", "")):
+        prompt = read_prompt(text, host, event)
+        frame = Frame(1, "", Direction.IN, text.encode(), note=note_of(prompt))
+        assert prompt_in(frame) == read_prompt(text, prompt.host, prompt.name)
+        assert prompt_in(frame._replace(direction=Direction.OUT)) is None
+        assert prompt_in(frame._replace(note="")) is None
 
 
 def test_a_byte_order_mark_alone_is_read_as_without_it() -> None:

@@ -26,9 +26,11 @@ from humanmcp.protocol.http.inbound import (
     StreamWanted,
     bearer,
     facts_stated_in,
+    for_page,
     is_stateless,
     judge_request,
     on_one_line,
+    preflight,
     refusal_of,
     repeated,
 )
@@ -583,3 +585,62 @@ def test_the_next_process_listens_where_this_one_does() -> None:
     assert HttpAddress("127.0.0.1", 8080, outside=("https://mcp.example:1",)).authorities == (
         HERE.authorities | {"mcp.example:1"}
     )
+
+
+PAGED: Final = HttpAddress("127.0.0.1", 8080, pages=("https://page.example",))
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed"),
+    [
+        ([("Origin", "https://page.example")], "https://page.example"),
+        ([("Origin", "https://PAGE.example")], "https://PAGE.example"),
+        ([("Origin", "https://other.example")], ""),
+        ([("Origin", "")], ""),
+        ([], ""),
+    ],
+)
+def test_a_page_may_read_a_response_if_it_may_send_requests(
+    origin: list[tuple[str, str]], allowed: str
+) -> None:
+    """The headers of MCP, too; a cache keeps the response for this page alone."""
+    exposed = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate"
+    told = (
+        ("access-control-allow-origin", allowed),
+        ("access-control-expose-headers", exposed),
+        ("vary", "origin"),
+    )
+    assert for_page(Headers.of(origin), PAGED) == (told if allowed else ())
+    assert for_page(Headers.of(origin), HERE) == ()
+
+
+WANTS_POST: Final = ("Access-Control-Request-Method", "POST")
+
+
+@pytest.mark.parametrize(
+    ("method", "pairs", "allowed"),
+    [
+        ("OPTIONS", [WANTS_POST], ()),
+        (
+            "OPTIONS",
+            [WANTS_POST, ("Access-Control-Request-Headers", "mcp-session-id, x")],
+            (("access-control-allow-headers", "mcp-session-id, x"),),
+        ),
+        ("OPTIONS", [], None),
+        ("POST", [WANTS_POST], None),
+    ],
+)
+def test_a_browser_is_told_what_a_page_may_send(
+    method: str, pairs: list[tuple[str, str]], allowed: tuple[tuple[str, str], ...] | None
+) -> None:
+    """What it asks for, and for ten minutes; any other request is none of a browser."""
+    told = (
+        ()
+        if allowed is None
+        else (
+            ("access-control-allow-methods", "POST, GET, DELETE"),
+            *allowed,
+            ("access-control-max-age", "600"),
+        )
+    )
+    assert preflight(method, Headers.of(pairs)) == told
