@@ -270,6 +270,7 @@ def test_a_time_line_shows_each_exchange_and_leads_to_its_message(
     assert labels.all_inner_texts() == said
     expect(page.locator(".scrolled .person")).to_have_count(3)
     svg = page.locator(".scrolled svg")
+    page.wait_for_load_state()  # the style sheet is there
     width = "one => one.getBoundingClientRect().width"
     narrow = svg.evaluate(width)
     page.get_by_label("4\N{MULTIPLICATION SIGN}", exact=True).check()

@@ -42,7 +42,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     contexts = []
 
     def opened(address: str, **options: Any) -> Page:  # noqa: ANN401 - the browser's own options
-        context = browser.new_context(locale="en-US", reduced_motion="reduce", **options)
+        context = browser.new_context(**{"locale": "en-US", "reduced_motion": "reduce", **options})
         context.set_default_timeout(PATIENCE * 1000)
         contexts.append(context)
         page = context.new_page()
@@ -580,6 +580,56 @@ def test_thirty_seats_are_on_one_screen(
         "[document.documentElement.scrollHeight, document.documentElement.scrollWidth]"
     )
     assert (wide, tall) == (1280, 800)
+
+
+@pytest.mark.parametrize("look", [{}, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("language", ["en-US", "ja-JP"])
+def test_the_title_of_the_lesson_that_is_chosen_is_read_whole(
+    room: Rooming, open_page: Callable[..., Page], look: dict[str, Any], language: str
+) -> None:
+    """The list is as wide as the title that stands in it, and no wider than the page."""
+    teacher = open_page(room.teacher_link, **look, locale=language)
+    if look:
+        teacher.locator(".controls > summary").click()
+    lesson = teacher.locator("select[name=lesson]")
+    cut = teacher.evaluate(
+        """() => {
+            const select = document.querySelector("select[name=lesson]");
+            return [...select.options].filter((one) => {
+                select.value = one.value;
+                const shown = select.offsetWidth;
+                select.style.maxWidth = "none";
+                select.style.flex = "none";
+                const whole = select.offsetWidth;
+                select.style.cssText = "";
+                return shown < whole;
+            }).map((one) => one.text);
+        }"""
+    )
+    assert lesson.locator("option").count() > 3
+    assert cut == []
+
+
+def test_a_hint_that_is_too_long_is_told_of_where_it_is_typed_and_nothing_is_lost(
+    room: Rooming, open_page: Callable[..., Page]
+) -> None:
+    """It ended after 400 characters without a word. Nothing moves while it is typed."""
+    learner = room.learner("Ann")
+    page = open_page(room.teacher_link)
+    field, told = page.locator(".wide [name=hint]"), page.locator(".wide .too-long")
+    field.fill("あ" * 400)
+    expect(told).to_be_hidden()
+    before = boxes_of(page.locator("#sums"), field)
+    field.press_sequentially("い")
+    expect(told).to_have_text("At most 400 characters fit. Shorten it to send it.")
+    assert boxes_of(page.locator("#sums"), field) == before
+    page.get_by_role("button", name="Send to everyone").click()
+    expect(field).to_have_value("あ" * 400 + "い")
+    assert "あああ" not in learner.get("/").text
+    field.press("Backspace")
+    expect(told).to_be_hidden()
+    page.get_by_role("button", name="Send to everyone").click()
+    until(lambda: "あ" * 400 in learner.get("/").text, "the learner reads it")
 
 
 def test_a_lesson_file_that_is_chosen_or_dropped_is_added(

@@ -120,14 +120,20 @@ def test_the_check_of_what_was_typed_moves_no_button(
     assert moved == []
 
 
-TYPED: Final = {"wrong": "a b", "right": "a_b", "wrong again": "a  b", "right again": "ab"}
+TYPED: Final = {
+    "right at first": "b_a",
+    "wrong": "a b",
+    "right": "a_b",
+    "wrong again": "a  b",
+    "right again": "ab",
+}
 
 
 @pytest.mark.parametrize("look", LOOKS)
 def test_a_problem_that_goes_and_comes_at_the_field_that_is_typed_in_moves_nothing(
     desk: Desking, host: Serving, window: Windows, look: str
 ) -> None:
-    """The place that the first one took is kept: neither a field nor a button goes up and down."""
+    """The first one lies over what is below: neither a field nor a button goes up and down."""
     begin(host, desk)
     sitting = Sitting(desk, host, window(**LOOKS[look]), until(host.find_session, "a session").name)
     page = sitting.asked(request("tools/list", None, "16"))

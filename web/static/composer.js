@@ -2,7 +2,7 @@
 
 import { Checker } from "./checker.js";
 import { Diagnostics } from "./diagnostics.js";
-import { byId, maybe } from "./dom.js";
+import { byId, first, isTyped, maybe } from "./dom.js";
 import { AnswerStore } from "./draftstore.js";
 import { isComposing } from "./keys.js";
 import { Sender } from "./sender.js";
@@ -16,6 +16,9 @@ export function openComposer(onSent) {
   const composer = new Composer(JSON.parse(block.textContent ?? ""), box, onSent);
   document.body.classList.add("scripted");
   box.hidden = false;
+  // The plain form is shown while the scripts are long on their way.
+  const [plain, form] = [first("#act textarea", document, HTMLTextAreaElement), first("#act select", document, HTMLSelectElement)];
+  if (plain && isTyped(plain)) composer.starting.insert({ name: plain.value.slice(0, 40), form: /** @type {TextForm} */ (form?.value ?? "message"), text: plain.value });
   return composer;
 }
 

@@ -2,7 +2,7 @@
 
 import { startChoices } from "./choices.js";
 import { startClock } from "./clock.js";
-import { keyOfOpen, maybe } from "./dom.js";
+import { catchUp, keyOfOpen, maybe } from "./dom.js";
 import { listenToForms, startForms } from "./forms.js";
 import { startKeys, startPresses, STILL_SENDING } from "./keys.js";
 import { listChanged } from "./list.js";
@@ -47,4 +47,5 @@ startPresses();
 startClock();
 listenToForms((address) => page.go(address), () => page.refreshStatus(), () => page.age < STILL_SENDING, () => page.isWritten);
 startWriting();
+Promise.resolve(past).then(() => catchUp());
 if (maybe("live")) startLive(changed);

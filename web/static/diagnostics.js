@@ -189,8 +189,8 @@ export class FieldMarks {
   show(problems, fix) {
     const placed = problems.map((problem) => ({ problem, control: this.around(problem.pointer) }));
     if (this.shown.changes(problems)) {
-      // Below the field that is typed in nothing moves up.
-      for (const old of all(".at-field, .at-kept", this.place)) old.replaceWith(...old.parentElement?.contains(document.activeElement) ? [make("p", { class: "problem at-kept unsaid" }, ...old.childNodes)] : []);
+      // Below the field that is typed in nothing moves: its first problem lies over that, and the place of any other is kept.
+      for (const old of all(".at-field, .at-kept", this.place)) old.replaceWith(...isIn(old.parentElement) && !old.matches(".over") ? [make("p", { class: "problem at-kept unsaid" }, ...old.childNodes)] : []);
       for (const one of this.controls) for (const name of ["aria-invalid", "aria-describedby"]) one.removeAttribute(name);
       for (const { problem, control } of placed) if (control) mark(control, problem, fix);
     }
@@ -211,12 +211,15 @@ function mark(control, problem, fix) {
   const line = make("p", { class: `problem at-field ${problem.level}`, id }, ...problemParts(problem, fix));
   if (problem.blocks) control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", `${control.getAttribute("aria-describedby") ?? ""} ${id}`.trim());
-  control.parentElement?.querySelector(".at-kept")?.remove();
-  control.parentElement?.append(line);
+  const [place, kept] = [control.parentElement, control.parentElement?.querySelector(".at-kept")];
+  kept?.remove();
+  place?.append(line);
+  line.classList.toggle("over", !kept && isIn(place));
+  place?.addEventListener("focusout", () => line.classList.remove("over"), { once: true });
 }
 
-/** The name of a kind of problem and its code; an older one has no name. @param {Problem} problem */
-const title = (problem) => problem.name ? `${problem.name} (${problem.code})` : problem.code;
+/** @param {Element | null} place */
+const isIn = (place) => Boolean(place?.contains(document.activeElement));
 
 /** @param {Problem} problem @param {ProblemAct} fix */
 function problemParts(problem, fix) {
@@ -225,7 +228,7 @@ function problemParts(problem, fix) {
     make("span", { class: "what" }, ...quoted(visible(problem.message))),
     ...problem.fix ? [button(problem.fix.label, "fix", () => fix(problem))] : [],
     make("a", { class: "why", href, target: "_blank", rel: "noreferrer noopener" }, say("why")),
-    make("span", { class: "code" }, title(problem)),
+    make("span", { class: "code" }, problem.name ? `${problem.name} (${problem.code})` : problem.code), // an older one has no name
   ];
 }
 

@@ -110,7 +110,7 @@ export class MessageDocument {
     const [was, will] = [this.kind, kind].map((one) => (one === "error" ? "error" : "result"));
     if (was !== will) {
       this.aside[was] = this.text;
-      const next = this.aside[will] ?? (will === "error" ? emptyError(this.facts) : this.facts.template);
+      const next = this.aside[will] ?? (will === "error" ? messageOf(this.facts, "error", '{"code":-32602,"message":""}') : this.facts.template);
       const [from, to] = will === "error" ? [TEXT_PATH, MESSAGE_PATH] : [MESSAGE_PATH, TEXT_PATH];
       const words = this.unwritten ? "" : stringAt(this.text, from);
       const own = stringAt(next, to);
@@ -150,11 +150,6 @@ export function flagged(facts, text, failed) {
 /** @param {InitialState} facts @param {string} form @param {string} body */
 export function messageOf(facts, form, body) {
   return layOut(`{"jsonrpc":"2.0","id":${facts.id},"${form}":${body}}`);
-}
-
-/** @param {InitialState} facts */
-function emptyError(facts) {
-  return messageOf(facts, "error", '{"code":-32602,"message":""}');
 }
 
 // -- What stood in the box before: every change can be undone

@@ -53,13 +53,9 @@ export function led(event, list, keys) {
 }
 
 /**
- * Text is always text: it goes in as a text node.
- *
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Record<string, any>} [attributes] `on` holds what to do at which event
- * @param {...(Node | string | null | undefined)} children
- * @returns {HTMLElementTagNameMap[Tag]}
+ * Text is always text: it goes in as a text node. `on` of the attributes holds what to do at which event.
+ * @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {Record<string, any>} [attributes]
+ * @param {...(Node | string | null | undefined)} children @returns {HTMLElementTagNameMap[Tag]}
  */
 export function make(tag, { on = {}, ...attributes } = {}, ...children) {
   const element = document.createElement(tag);
@@ -98,4 +94,36 @@ export class Shown {
 /** @param {Control} field @param {string} text */
 export function fillField(field, text) {
   if (field.value !== text) field.value = text;
+}
+
+// -- What somebody typed before the script for it came
+
+/** @param {Control} control @returns {control is HTMLInputElement} */
+export function isBox(control) {
+  return control instanceof HTMLInputElement && ["checkbox", "radio"].includes(control.type);
+}
+
+/** @param {Control} control */
+export function isChanged(control) {
+  if (isBox(control)) return control.checked !== control.defaultChecked;
+  if (!(control instanceof HTMLSelectElement)) return control.value !== control.defaultValue;
+  const initial = [...control.options].findIndex((one) => one.defaultSelected);
+  return control.selectedIndex !== Math.max(initial, 0);
+}
+
+/** @param {ParentNode} [place] @returns {Control[]} */
+const controls = (place) => /** @type {any} */ (all("input, textarea, select", place));
+export const [opening] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+/** @type {WeakSet<EventTarget>} what a browser brings back after a reload was not typed here */
+const typedIn = new WeakSet(opening?.type === "navigate" ? controls().filter(isChanged) : []);
+document.addEventListener("input", ({ target }) => target && typedIn.add(target), true);
+
+/** Whether somebody typed in it on this page. @param {Control} control */
+export const isTyped = (control) => typedIn.has(control);
+
+/** Listeners that have just come hear what was typed before. @param {ParentNode} [place] */
+export function catchUp(place = document) {
+  for (const field of controls(place).filter(isTyped)) {
+    for (const kind of ["input", "change"]) field.dispatchEvent(new Event(kind, { bubbles: true }));
+  }
 }

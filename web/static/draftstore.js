@@ -1,5 +1,4 @@
-// Where what is typed is kept: in this browser at every key, and soon after at the desk. Everything that a
-// person types goes through a `DraftStore`: an answer, and every other form.
+// Where everything that a person types is kept: in this browser at every key, and soon after at the desk.
 
 import { keep } from "./choices.js";
 import { MessageDocument, UnreadFields } from "./document.js";

@@ -72,11 +72,8 @@ function spanOf({ start, end }, text) {
 
 // -- The box for JSON
 
-/**
- * Have the editor take the place of an area that is seen. Whoever writes there goes on at the same place.
- *
- * @param {HTMLTextAreaElement} area @param {EditorActs} acts @param {(editor: AnyEditor, place: HTMLElement) => void} [taken]
- */
+// The editor takes the place of an area that is seen. Whoever writes there goes on at the same place.
+/** @param {HTMLTextAreaElement} area @param {EditorActs} acts @param {(editor: AnyEditor, place: HTMLElement) => void} [taken] */
 export function loadEditor(area, acts, taken) {
   const built = document.body.dataset.editor;
   if (!built || !matchMedia("(pointer: fine)").matches) return;

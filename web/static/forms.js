@@ -1,7 +1,7 @@
 // Forms: what is typed is kept and comes back, and it stays on the page until the desk has taken it.
 
 import { DraftStore } from "./draftstore.js";
-import { all, atRest, button, first, make, maybe } from "./dom.js";
+import { all, atRest, button, catchUp, first, isBox, isChanged, isTyped, make, maybe } from "./dom.js";
 import { call, oneAtATime, part, Pause, postForm, SLOW } from "./talk.js";
 import { copy, say, tell } from "./words.js";
 
@@ -21,9 +21,9 @@ export async function startForms() {
   for (const form of forms) {
     const known = before.get(form);
     if (known) stores.set(form, known);
-    else if (!begun.has(form)) await open(form);
+    else if (!begun.has(form)) catchUp(await open(form));
   }
-  for (const field of fresh("input[data-ref]", HTMLInputElement)) import("./offering.js").then(({ startOffering }) => startOffering(field));
+  for (const field of fresh("input[data-ref]", HTMLInputElement)) import("./offering.js").then(({ startOffering }) => startOffering(field)).then(() => catchUp(field.form ?? document));
   for (const area of fresh("[data-schema]", HTMLTextAreaElement)) import("./jsonfield.js").then(({ startEditor }) => startEditor(area));
 }
 
@@ -41,7 +41,7 @@ async function open(form) {
   begun.add(form);
   let store = new FormStore(form);
   const { kept } = store;
-  if (kept && "redraw" in form.dataset && !("typed" in form.dataset)) {
+  if (kept && "redraw" in form.dataset && !("typed" in form.dataset) && !store.controls.some(isTyped)) {
     form.hidden = true; // what is typed into it now would be lost
     const page = await part(form.action, new URLSearchParams({ ...kept.fields, act: "look" }));
     form.hidden = false;
@@ -65,12 +65,13 @@ async function open(form) {
   if (store.newer) store.pause.soon(); // not before: what is typed is in the form now
   stores.set(form, store);
   form.addEventListener("input", () => store.typedIn());
-  if (!form.dataset.preview) return;
+  if (!form.dataset.preview) return form;
   const pause = new Pause(LOOK_AFTER, oneAtATime(() => look(form)));
   form.addEventListener("input", () => pause.soon());
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(form.querySelector("button"));
   });
+  return form;
 }
 
 /** Whether somebody typed into a form of what is open. */
@@ -161,8 +162,8 @@ class FormStore extends DraftStore {
   restore(fields) {
     for (const control of this.controls) {
       const value = fields[control.name];
-      if (isBox(control)) control.checked = value === control.value;
-      else if (value !== undefined) control.value = value;
+      if (isBox(control)) control.checked = isTyped(control) ? control.checked : value === control.value;
+      else if (value !== undefined) control.value = [value, ...isTyped(control) ? [control.value] : []].filter(Boolean).join(" "); // no word is lost
       for (let one = isChanged(control) ? control.closest("details") : null; one; one = one.parentElement?.closest("details") ?? null) one.open = true;
     }
     if (this.typed) this.show("restored");
@@ -181,19 +182,6 @@ class FormStore extends DraftStore {
     this.form.prepend(make("p", { class: "lock", role: "alert" }, why));
     this.form.append(button(say("copy draft"), "", () => copy(this.record.words)));
   }
-}
-
-/** @param {Control} control @returns {control is HTMLInputElement} */
-function isBox(control) {
-  return control instanceof HTMLInputElement && ["checkbox", "radio"].includes(control.type);
-}
-
-/** @param {Control} control */
-function isChanged(control) {
-  if (isBox(control)) return control.checked !== control.defaultChecked;
-  if (!(control instanceof HTMLSelectElement)) return control.value !== control.defaultValue;
-  const initial = [...control.options].findIndex((one) => one.defaultSelected);
-  return control.selectedIndex !== Math.max(initial, 0);
 }
 
 /** @param {Control} control */

@@ -17,12 +17,10 @@ export function listChanged(changes) {
   refreshList();
 }
 
-// Of many sessions those stay that have what is typed; Enter opens the first.
-// In the list the desk searches, also what is not shown here.
+// Of many sessions those stay that have what is typed. In the list the desk searches, also what is not shown here.
 document.addEventListener("input", ({ target }) => {
-  if (!(target instanceof HTMLInputElement)) return;
-  if (target.id === "find") narrow(target);
-  if (target.id === "narrow") refreshList();
+  if (target === maybe("find")) narrow();
+  if (target === maybe("narrow")) refreshList();
 });
 
 // The list comes without its menu of all sessions: that is fetched when it opens.
@@ -34,13 +32,11 @@ document.addEventListener("beforetoggle", async (event) => {
   const [old, now] = [first("#all-sessions", menu), page?.getElementById("all-sessions")];
   if (!old || !now) return;
   old.replaceWith(now);
-  const find = first("#find", menu, HTMLInputElement);
-  if (find) narrow(find);
+  narrow();
 }, true);
 
-/** @param {HTMLInputElement} find */
-function narrow(find) {
-  const wanted = find.value.trim().toLowerCase();
+function narrow() {
+  const wanted = maybe("find", HTMLInputElement)?.value.trim().toLowerCase() ?? "";
   for (const one of all("#all-sessions > li")) one.hidden = !one.textContent?.toLowerCase().includes(wanted);
 }
 

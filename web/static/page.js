@@ -3,7 +3,7 @@
 import { rememberCards } from "./choices.js";
 import { tick } from "./clock.js";
 import { openComposer } from "./composer.js";
-import { all, atRest, button, first, isWide, keyOfOpen, make, maybe } from "./dom.js";
+import { all, atRest, button, first, isWide, keyOfOpen, make, maybe, opening } from "./dom.js";
 import { closeForms, hasTyped, isSending, startForms } from "./forms.js";
 import { refreshList } from "./list.js";
 import { version } from "./live.js";
@@ -22,7 +22,6 @@ export class Page {
     this.isAsking = false; // what became of the open request
     const { state, next } = maybe("status")?.dataset ?? {};
     this.passed = next; // it waited already when a person opened this
-    const [opening] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
     this.looksBack = state !== "pending" && opening?.type !== "reload";
     listenToStatus(this);
     // A place within the page was not open then.

@@ -16,12 +16,8 @@ export class Sender {
     byId("send").addEventListener("click", () => this.send());
   }
 
-  /**
-   * @param {object} [options]
-   * @param {boolean} [options.now] without the moment to take it back
-   * @param {boolean} [options.anyway] although the check finds errors
-   * @param {string | null} [options.option] of the question, sent instead of the box; that stays a draft
-   */
+  // Without the moment to take it back, or although the check finds errors; an option of the question leaves the box a draft.
+  /** @param {{now?: boolean, anyway?: boolean, option?: string | null}} [options] */
   async send({ now = false, anyway = false, option = null } = {}) {
     const { draft, drafts, views } = this.composer;
     if (this.sending || draft.locked || (option === null && !anyway && this.isEmpty())) return;

@@ -38,10 +38,7 @@ export function missedPart() {
 }
 
 // The browser parses it: no markup is ever made from a string here, and no script in it runs.
-/**
- * @param {string} path @param {URLSearchParams} [form] what to POST; without it the page is fetched
- * @returns {Promise<Document | null>} null where the desk does not give it
- */
+/** @param {string} path @param {URLSearchParams} [form] what to POST @returns {Promise<Document | null>} null where the desk does not give it */
 export function part(path, form) {
   return new Promise((done) => {
     const request = new XMLHttpRequest();
@@ -63,10 +60,8 @@ export function part(path, form) {
 }
 
 /**
- * Send a form, and learn where it leads. `status` is 0 where the desk did not answer; `reached` says whether the
- * form had left by then. `taken` says that its draft is not needed any more.
- *
- * @param {string} address @param {URLSearchParams} form @param {string} key of its draft
+ * Send a form. `status` is 0 where the desk did not answer, `reached` whether the form had left by then, `taken` whether its
+ * draft is needed no more. @param {string} address @param {URLSearchParams} form @param {string} key of its draft
  * @returns {Promise<{reached: boolean, status: number, page: Document | null, location: string, taken: boolean}>}
  */
 export function postForm(address, form, key) {

@@ -1,5 +1,4 @@
-// What stands around the box: the kinds of an answer, the options of a question, and the menu with other
-// texts to go on from and small questions.
+// What stands around the box: the kinds of an answer, the options of a question, other texts to go on from, small questions.
 
 import { flagged, isOneText, messageOf, TEXT_PATH } from "./document.js";
 import { all, byId, led, maybe, nextOf } from "./dom.js";
@@ -118,7 +117,7 @@ export class StartingPoints {
     tell("reused");
   }
 
-  /** @param {Saved} saved */
+  /** @param {Pick<Saved, "name" | "form" | "text">} saved */
   insert(saved) {
     const { draft, facts } = this.composer;
     if (draft.locked) return;
@@ -126,7 +125,7 @@ export class StartingPoints {
       const base = isOneText(draft.text) ? draft.text : facts.template;
       this.goOnFrom(flagged(facts, put(base, TEXT_PATH, JSON.stringify(saved.text)), saved.form === "tool error"));
     } else {
-      this.goOnFrom(messageOf(facts, saved.form, saved.text));
+      this.goOnFrom(saved.form === "message" ? saved.text : messageOf(facts, saved.form, saved.text));
     }
     tell("inserted", { name: visible(saved.name) });
   }

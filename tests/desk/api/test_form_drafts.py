@@ -89,6 +89,20 @@ def fields() -> list[tuple[str, str, str]]:
     return found
 
 
+def test_no_field_ends_without_a_word_but_those_for_a_code() -> None:
+    """What is too long stands there, and the page says so beside it (`fits` in `parts.html`)."""
+    ends = {
+        one
+        for file in TEMPLATES
+        for one in _FIELD.findall(file.read_text(encoding="utf-8"))
+        if "maxlength" in one and 'name="code"' not in one
+    }
+    assert ends == set()
+    for file in TEMPLATES:
+        text = file.read_text(encoding="utf-8")
+        assert re.findall(r"fits\((\d+)\)", text) == re.findall(r"too_long\((\d+), t\)", text), file
+
+
 def test_every_field_of_every_page_is_kept_or_has_its_reason() -> None:
     """A new field is not forgotten: its form has a draft, or it stands in the list above."""
     open_fields = {

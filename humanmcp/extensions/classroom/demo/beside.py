@@ -77,9 +77,10 @@ def lesson_panel(  # noqa: PLR0913 - the lesson, and where it is shown
 ) -> Panel | None:
     """Return the state of a lesson; None if there is none yet, or the person wants no help.
 
-    `own` is that of a client under test, `around` what a room shows around its pages.
+    `own` is that of a client under test, `around` what a room shows around its pages: there it
+    is always shown.
     """
-    if request.cookies.get("help") == "no":
+    if around is None and request.cookies.get("help") == "no":
         return None
     lesson = lesson_of(inbox.last_frames_before(facts.name, 0, MOST_LINES), lesson_steps, own=own)
     if lesson is None:

@@ -1,5 +1,6 @@
 """The lessons as learners meet them: in the seats of a room."""
 
+import re
 from pathlib import Path
 
 from humanmcp.extensions.classroom.demo.lesson import find_lesson, lesson_names
@@ -31,3 +32,24 @@ def test_no_lesson_is_passed_by_presses_of_send_alone(tmp_path: Path) -> None:
             )
             passed[lesson] = int(row["passed"]), total
     assert {lesson for lesson, (count, total) in passed.items() if count == total} == set(), passed
+
+
+def test_a_lesson_that_is_over_is_repeated_by_one_button_and_explained_again(
+    tmp_path: Path,
+) -> None:
+    """A room has no lesson without help: also not for who wanted none at a desk of their own."""
+    with Rooming(tmp_path / "home") as room:
+        learner = room.learner("Ann")
+        learner.cookies[""] = "help=no"
+        learner.question()
+        assert 'class="lesson"' in learner.get("/").text
+        learner.introduce()
+        learner.answer_as_offered("tools/list")
+        learner.answer_calls("sunny")
+        until(lambda: "You answered" in learner.get("/").text, "the lesson is over")
+        over = learner.get("/").text
+        assert 'action="/try"' not in over
+        assert len(re.findall(r'value="begin">Repeat</button>', over)) == 1
+        learner.submit("/own", act="begin")
+        learner.question()
+        assert 'class="lesson"' in learner.get("/").text
