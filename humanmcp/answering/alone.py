@@ -207,20 +207,26 @@ def judge_captured(
     Where the conversation goes on, each request may still get its response.
     """
     if captured and captured[0].frame is not None:
-        frames = ((one.number, one.frame) for one in captured if one.frame)
+        frames = [(one.number, one.frame) for one in captured if one.frame]
+        if any(frame.note.startswith(PLACE) for _, frame in frames):
+            here = [frame._replace(seq=number) for number, frame in frames]
+            found = judge_foreign(here, version, goes_on=goes_on)
+            return (one._replace(column=1) for one in found)
         return judge_frames(frames, version, goes_on=goes_on)
     if is_two_sided(captured):
         return judge_capture(captured, version, goes_on=goes_on or has_no_side(captured))
     return _without_requests(captured, version)
 
 
-def judge_foreign(frames: Iterable[Frame], *, goes_on: bool = False) -> Iterator[Judged]:
+def judge_foreign(
+    frames: Iterable[Frame], version: str = "", *, goes_on: bool = False
+) -> Iterator[Judged]:
     """Judge the lines of a recording from elsewhere, as those of its file."""
     frames = tuple(frames)
     placed = [captured_line(one) for one in frames]
     lines = [line._replace(number=one.seq) for line, one in zip(placed, frames, strict=True)]
     places = {one.seq: one.note.removeprefix(PLACE) for one in frames if one.note.startswith(PLACE)}
-    for judged in judge_captured(lines, goes_on=goes_on or has_no_side(placed)):
+    for judged in judge_captured(lines, version, goes_on=goes_on or has_no_side(placed)):
         yield judged._replace(written_at=places.get(judged.line, "").partition(" ")[0])
 
 

@@ -18,6 +18,7 @@ from humanmcp.answering.alone import (
 )
 from humanmcp.cli import main
 from humanmcp.export.recording import frames_in, problems_in, recording_of
+from humanmcp.protocol.conversation.transcript import to_json
 from humanmcp.protocol.validation.captures import captured_line
 from tests.support.inbox_folder import Ran
 
@@ -477,6 +478,8 @@ def test_page_and_export_say_the_same_of_an_example(
     )
     found = [each.code for one in judge_foreign(frames) for each in one.diagnostics]
     assert found == [one["code"] for one in said["problems"]]
+    again = json.loads(check("".join(f"{to_json(one)}\n" for one in frames), "--json").out)
+    assert [one["code"] for one in again["problems"]] == found
     told = itertools.chain.from_iterable(problems_in(exported).values())
     assert "N38" not in {*found, *(each.code for one in told for each in one.diagnostics)}
 
