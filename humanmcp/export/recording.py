@@ -159,12 +159,14 @@ def no_messages(words: Sequence[CapturedLine], name: object) -> StopError:
 _WORDS: Final = 240
 """Hosts write time and name before the cause."""
 _MOST_WORDS: Final = 1200
+_DUMP: Final = re.compile(r"\s*(?:0x)?0{6,16}:? ")
 _OTHERS: Final = (
     ("an archive", re.compile(r'\s*\{\s*"log"\s*:\s*\{')),
     ("a page", re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)),
     ("packed", re.compile("\x1f\udc8b|PK\x03\x04|BZh|\udcfd7zXZ|\\(\udcb5/\udcfd")),
     ("a document", re.compile(r"\{\\rtf|%PDF-|\udc89PNG|GIF8|\udcff\udcd8\udcff|\udcd0\udccf\x11")),
     ("a diagram", re.compile(r"\s*sequenceDiagram\b")),
+    ("a dump", _DUMP),
     ("a program", re.compile(r'#!|(?:""".*?"""\s*)?(?:from [\w.]+ )?import \w', re.DOTALL)),
     ("a command", re.compile(r"\s*(?:[$>%] )?(?:curl|npx|uvx|docker)\s")),
     (
@@ -193,7 +195,8 @@ _READABLE: Final = re.compile(r""""jsonrpc"\s*:|\{\s*'?jsonrpc'?\s*(?::|=>?)\s*[
 def what_else(text: str) -> str:
     """Return what a text without messages is: a code of the section `other_file`, "" if unknown."""
     is_one = text.lstrip()[:1] in ("{", "[") or len(_READABLE.findall(text)) == 1
-    if _READABLE.search(text) and is_one and not text.startswith("{\\rtf"):
+    is_layout = text.startswith("{\\rtf") or _DUMP.match(text) is not None
+    if _READABLE.search(text) and is_one and not is_layout:
         return ""
     return next((code for code, begins in _OTHERS if begins.match(text)), "")
 

@@ -371,6 +371,9 @@ def test_what_a_host_says_in_its_log_is_shown(check: Any) -> None:  # noqa: ANN4
         ('x | {"jsonrpc": "2.0",+\n  | "id": 1}\n' * 2, "in a notation"),
         ("PK\x03\x04\x14\0", "is compressed"),
         (r"{\rtf1\ansi Hello\par}", "is no text file"),
+        ('0000000   {   "   j   s   o   n   r   p   c   "\n', "is a dump of bytes"),
+        ("0000000 021173 071552 067163\n0000006\n", "is a dump of bytes"),
+        (f"00000000  {GOOD.encode().hex(' ')}  |{GOOD}|\n", "is a dump of bytes"),
         ("%PDF-1.7\n1 0 obj\n", "is no text file"),
         (
             '{"logs":[\n {"records":[{"timeUnixNano":"1","body":{"text":"spawn failed"}}]}\n]}',
