@@ -16,7 +16,7 @@ import re
 from array import array
 from bisect import bisect_left
 from contextlib import suppress
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.state import ConversationState
@@ -35,7 +35,7 @@ from humanmcp.protocol.validation.message_finder import (
     is_time,
     shape_of,
 )
-from humanmcp.protocol.validation.quoting import FILE_LAYERS, FileLayer
+from humanmcp.protocol.validation.quoting import FILE_LAYERS
 from humanmcp.protocol.validation.sides import (
     ABOVE,
     FIRST_ARROW,
@@ -46,7 +46,7 @@ from humanmcp.protocol.validation.sides import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
 
 class Origin(enum.Enum):
@@ -162,9 +162,6 @@ _MOST_ABOVE: Final = 4
 _BELOW: Final = 3
 _FAR_BELOW: Final = 400
 """So many lines below its first one, a message may go on that can be read without a layer."""
-_SAMPLE: Final = 1 << 15
-_MOST_TWICE: Final = 1 << 20
-"""A file of this length is read once more for each layer that may be in it."""
 _NEAR: Final = 200
 """So many characters before a message may hold its time."""
 _MOST_UNREAD: Final = 1_000
@@ -198,21 +195,12 @@ def read_capture(text: str) -> tuple[CapturedLine, ...]:
     first = _FIRST.search(text)
     if first is not None and is_transcript(first[0]):
         return tuple(_transcript(text.split("\n")))
-    ends = text[:_SAMPLE].rpartition("\n")[0], text[-_SAMPLE:].partition("\n")[2]
-    top, tail = (_undone(end)[1] for end in ends) if len(text) > _MOST_TWICE else ([], [])
-    return _undone(text, top if top == tail else ())[0].lines()
+    return _undone(text).lines()
 
 
-def _undone(text: str, layers: Sequence[FileLayer] = ()) -> tuple[_Capture, list[FileLayer]]:
-    """Undo what lets more messages be read in a file. Returns these layers, too.
-
-    Those that are given are undone at once: a large file is then read once.
-    """
-    plain = text
-    for layer in layers:
-        plain = layer.undone(plain)
-    capture = _Capture(plain, _Lines(text) if layers else None)
-    helped = list(layers)
+def _undone(text: str) -> _Capture:
+    """Undo what lets more messages be read in a file."""
+    capture = _Capture(text)
     for layer in FILE_LAYERS:
         is_all = layer.is_hidden or not (capture.torn or capture.entries)
         doubtful = capture.text if is_all else capture.torn_lines(_BELOW)
@@ -227,8 +215,7 @@ def _undone(text: str, layers: Sequence[FileLayer] = ()) -> tuple[_Capture, list
             undone = _Capture(plain, capture.written)
             if len(undone.entries) > len(capture.entries):
                 capture = undone
-                helped.append(layer)
-    return capture, helped
+    return capture
 
 
 def _transcript(lines: Iterable[str]) -> Iterator[CapturedLine]:
@@ -365,63 +352,16 @@ class _Entry(NamedTuple):
     """It is no message, and only its context tells that it was sent as one."""
 
 
-class _Lines:
-    """The lines of a text, without their ends. To keep each would take more than the text."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._ends = array("I", (found.start() for found in _LINE_FEED.finditer(text)))
-        self._ends.append(len(text))
-        self._at, self._last = -1, ""
-
-    def __len__(self) -> int:
-        return len(self._ends)
-
-    def __getitem__(self, at: int) -> str:
-        """Return a line; that of the last call at once, however long it is."""
-        if at != self._at:
-            start = self._ends[at - 1] + 1 if at else 0
-            self._at, self._last = at, self.text[start : self._ends[at]].removesuffix("\r")
-        return self._last
-
-    def __iter__(self) -> Iterator[str]:
-        spans = pairwise(chain((-1,), self._ends))
-        return (self.text[before + 1 : end].removesuffix("\r") for before, end in spans)
-
-    def of(self, place: int) -> int:
-        """Return the index of the line in which a place is."""
-        return bisect_left(self._ends, place)
-
-    def start(self, at: int) -> int:
-        """Return where a line begins."""
-        return self._ends[at - 1] + 1 if at else 0
-
-    def joined(self, first: int, last: int) -> str:
-        """Return the text of some lines."""
-        return self.text[self.start(first) : self._ends[min(last, len(self) - 1)]]
-
-
-class _Unread:
-    """Keeps the first messages that cannot be read, and the lines of the others."""
-
-    def __init__(self) -> None:
-        self._kept = 0
-        self.others = array("I")
-        """The lines of those that are not kept."""
-
-    def keeps(self, line: int) -> bool:
-        """Return True if one in this line is kept."""
-        self._kept += 1
-        if self._kept > _MOST_UNREAD and line not in self.others[-1:]:
-            self.others.append(line)
-        return self._kept <= _MOST_UNREAD
+def _lines_of(text: str) -> list[str]:
+    """Return the lines of a text, without their ends."""
+    return [line.removesuffix("\r") for line in text.split("\n")]
 
 
 class _Capture:
     """Decides what a file is."""
 
-    def __init__(self, text: str, written: _Lines | None = None) -> None:
-        self.written = written or _Lines(text)
+    def __init__(self, text: str, written: list[str] | None = None) -> None:
+        self.written = written or _lines_of(text)
         """The lines of the file, before a layer of the whole file was undone."""
         self._is_undone = written is not None
         plain = _CONTROL.sub("", text.replace("\x1e", ""))  # which separates records
@@ -429,12 +369,14 @@ class _Capture:
             plain = _SIDES.sub(lambda drawn: " " * len(drawn[0]), plain)
         self.text = plain
         is_changed = self._is_undone or plain is not text
-        self._lines = _Lines(plain) if is_changed else self.written
+        self._lines = _lines_of(plain) if is_changed else self.written
+        self._ends = array("I", (found.start() for found in _LINE_FEED.finditer(plain)))
         is_ours = any(f"] {side}: " in text for side in _WAYS)
         matches = enumerate(map(_OURS.match, self._lines if is_ours else ()))
         self._ours = {at: match for at, match in matches if match}
         self._finder = MessageFinder(plain)
-        self._unread = _Unread()
+        self._unread = array("I")
+        """The lines of what cannot be read; of the first ones, it is kept."""
         self._covered = bytearray(len(self._lines))
         """Which lines belong to a message, or say what it is."""
         entries = list(self._kept(self._located(self._finder)))
@@ -453,10 +395,17 @@ class _Capture:
         self._has_head = "HTTP/" in plain and any(map(_HEAD.fullmatch, self._lines))
         self._has_events = plain.startswith("data:") or "\ndata:" in plain
 
+    def _line_of(self, place: int) -> int:
+        """Return the index of the line in which a place is."""
+        return bisect_left(self._ends, place)
+
+    def _start_of(self, line: int) -> int:
+        return self._ends[line - 1] + 1 if line else 0
+
     def _located(self, messages: Iterable[FoundMessage]) -> Iterator[_Entry]:
         """Yield messages with their lines."""
         for found in messages:
-            line, last = map(self._lines.of, (found.start, max(found.start, found.end - 1)))
+            line, last = map(self._line_of, (found.start, max(found.start, found.end - 1)))
             ours = self._ours.get(line)  # as it was sent
             if found.is_torn and not ours and _LEFT_OUT.search(self._lines[last][-_NEAR:]):
                 found = cut_short(found)  # noqa: PLW2901
@@ -464,16 +413,21 @@ class _Capture:
             if found.clues[0] == "data:":  # an event stream is the server's
                 direction = Direction.OUT
             if direction is not Direction.ERR and not _REPORT.search(found.clues[0]):
-                column = found.start + found.inner - self._lines.start(line) + 1
+                column = found.start + found.inner - self._start_of(line) + 1
                 yield _Entry(line, last, column, found, direction)
 
     def _kept(self, entries: Iterable[_Entry]) -> Iterator[_Entry]:
         """Yield entries, of what is no message the first ones; the lines of the others are told."""
         for one in entries:
-            if not (one.is_doubtful or one.found.is_torn) or self._unread.keeps(one.line):
+            if not (one.is_doubtful or one.found.is_torn) or self._keeps(one.line):
                 yield one
             else:
                 self._cover((one,))
+
+    def _keeps(self, line: int) -> bool:
+        """Return True for one of the first lines that cannot be read."""
+        self._unread.append(line)
+        return len(self._unread) <= _MOST_UNREAD
 
     def _cover(self, entries: Iterable[_Entry]) -> None:
         for first, last in dict.fromkeys((one.line, one.last) for one in entries):
@@ -505,7 +459,7 @@ class _Capture:
         for code in _CODE if bare else ():
             if not code.search(self.text):
                 continue
-            outside = _Lines(code.sub(lambda found: "\n" * found[0].count("\n"), self.text))
+            outside = _lines_of(code.sub(lambda found: "\n" * found[0].count("\n"), self.text))
             if any(line[:1].strip() for line in outside) or "`" in self.text:
                 prose = {at for at, line in enumerate(outside) if line.strip()}
                 if len(prose) < len(outside) and bare.isdisjoint(prose):
@@ -514,13 +468,12 @@ class _Capture:
 
     def torn_lines(self, count: int) -> str:
         """Return the lines in which a message is torn, each with those below: so many."""
-        if self._unread.others:
+        if len(self._unread) > _MOST_UNREAD:
             return self.text
         parts, done = list[str](), 0
         for one in self.torn:
             first, done = max(done, one.line), max(done, one.line + count)
-            if first < min(done, len(self._lines)):
-                parts.append(self._lines.joined(first, done - 1))
+            parts += self._lines[first:done]
         return "\n".join(parts)
 
     def lines(self) -> tuple[CapturedLine, ...]:
@@ -531,11 +484,12 @@ class _Capture:
 
     def _left_out(self) -> Iterator[CapturedLine]:
         """Yield the first line of those that are not kept, and the first that was not tried."""
-        for line in self._unread.others[:1]:
-            more = len(self._unread.others) - 1
+        others = self._unread[_MOST_UNREAD:]
+        more = sum(line != above for above, line in pairwise(others))
+        for line in others[:1]:
             yield CapturedLine(line + 1, Direction.NOTE, self.written[line], more=more)
         if (at := self._finder.passed_over) >= 0:
-            line = self._lines.of(at)
+            line = self._line_of(at)
             yield CapturedLine(line + 1, Direction.NOTE, self.written[line], level=PASSED_OVER)
 
     def _read(self) -> tuple[CapturedLine, ...]:
@@ -609,10 +563,11 @@ class _Capture:
             time = self._ours.get(one.line) or (
                 None if found.at else _TIME.search(line, max(0, one.column - _NEAR), one.column)
             )
-            source, start = self.text, found.start
-            if self._is_undone:
-                source, start = self.written.text, self.written.start(one.line) + one.column - 1
-            is_quoted = not source.startswith(found.text, start)
+            is_quoted = not (
+                self.written[one.line].startswith(found.text, one.column - 1)
+                if self._is_undone
+                else self.text.startswith(found.text, found.start)
+            )
             origin = Origin.MEMBER if found.clues[-1][:1] == "/" else Origin.LINE
             origin = Origin.QUOTED if is_quoted else origin
             at, place = time["at"] if time else found.at, (found.is_cut, one.column, origin)
@@ -678,7 +633,7 @@ class _Capture:
         alone = {one.line: one for one in self.entries if self._is_alone(one)}
         long = sum(one.last > one.line for one in alone.values())
         lines: list[CapturedLine] = []
-        self._unread, at = _Unread(), 0
+        self._unread, at = array("I"), 0
         while at < len(self.written):
             line, entry, number = self.written[at], alone.get(at), at + 1
             if entry and (long == len(alone) or entry.last == at):
@@ -686,7 +641,7 @@ class _Capture:
                 if at >= number or _FOLLOWED.search(line):
                     line = entry.found.text
             is_said = line.strip() and not _COMMENT.match(line)
-            if is_said and (entry or self._unread.keeps(at)):
+            if is_said and (entry or self._keeps(at)):
                 column = entry.column if entry else 1
                 lines.append(CapturedLine(number, None, line, column=column))
             at += 1
@@ -703,7 +658,7 @@ class _Capture:
 
     def _words(self) -> Iterator[CapturedLine]:
         """Yield the lines of a log without messages."""
-        first = islice(self._lines, _MOST_LINES)
+        first = self._lines[:_MOST_LINES]
         is_log = self._has_head or any(_LOGGED.match(line[:_NEAR]) for line in first)
         if not _ENVELOPE.search(self.text) and (is_log or _has_records(self.text)):
             for one in self._notes():
@@ -716,9 +671,9 @@ class _Capture:
         if not (bare and _CALL.search(self.text)):
             return
         for one in bare_exchanges(self.text, self._finder.values()):
-            line = self._lines.of(one.start)
+            line = self._line_of(one.start)
             side = Direction.IN if one.side > 0 else Direction.OUT
-            column = one.start - self._lines.start(line) + 1
+            column = one.start - self._start_of(line) + 1
             yield CapturedLine(line + 1, side, one.text, column=column, origin=Origin.BARE)
 
 

@@ -207,7 +207,6 @@ _DECODER: Final = json.JSONDecoder(parse_int=float)
 """A number may have more digits than Python reads as an integer."""
 _WINDOWS: Final = (1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 30)
 """Characters that are tried for one value: where an error stands in the whole file, counts it."""
-_FURTHER: Final = _WINDOWS[2:]
 _ALL: Final = (1 << 30,)
 """The window of a value that is known to be a text of its own."""
 _PER_TRY: Final = 200
@@ -298,8 +297,9 @@ class MessageFinder:
         self._text = text
         self._depth = depth
         self._effort = effort or _Effort(len(text))
-        first = len(text) - len(text.lstrip(_SPACE))
-        self._whole = first, len(text.rstrip(_SPACE))
+        self._whole = (
+            () if depth else (len(text) - len(text.lstrip(_SPACE)), len(text.rstrip(_SPACE)))
+        )
         self._mark = MARK.search(text)
         self._line, self._line_end = 0, -1
         """Where the line begins and ends that is searched."""
@@ -350,9 +350,6 @@ class MessageFinder:
             self._mark = MARK.search(self._text, at)
         return self._mark
 
-    def _has_mark(self, start: int, end: int) -> bool:
-        return MARK.search(self._text, start, end) is not None
-
     def _context(self, start: int) -> _Context:
         least = max(self._after, start - _WORDS)
         words = self._text[max(self._line, least) : start].strip(_SPACE)
@@ -365,9 +362,7 @@ class MessageFinder:
         start, name = opened.start(), opened.lastgroup or ""
         if name in LAYERS:
             return self._layer(name, start)
-        line = self._line_end - start
-        sizes = (line, *_FURTHER) if line < _FURTHER[0] else _WINDOWS
-        decoded = None if name == "literal" else self._decoded(self._window(start), sizes)
+        decoded = None if name == "literal" else self._decoded(self._window(start))
         if decoded is None:
             return None if self._effort.is_spent else self._printed(start)
         end = start + decoded[1]
@@ -406,10 +401,9 @@ class MessageFinder:
             end, plain, is_cut = as_json(text, start, _LONGEST_LITERAL)
             if plain and "jsonrpc" not in plain:
                 return end, ()
-            if plain and (decoded := self._decoded(lambda _: plain, _ALL)):
-                context = self._context(start).below("=literal")
+            if plain and self._decoded(lambda _: plain, _ALL):
                 quoted = _Quoted(start, end, plain, is_cut=is_cut)
-                return end, self._nested(quoted, context, decoded)
+                return end, self._nested(quoted, self._context(start).below("=literal"))
             self._effort.left -= _PER_TOKEN * (end - start)
         if _TORN.match(text, start):
             self._effort.left -= _PER_TRY
@@ -440,7 +434,7 @@ class MessageFinder:
             joined = "".join(value) if {str}.issuperset(map(type, value)) else ""
             whole = self._decoded(lambda _: joined, _ALL) if joined[:1] == "{" else None
             if whole and whole[1] == len(joined):  # one text, in pieces
-                yield from self._nested(_Quoted(*span, joined), context.below("=string"), whole)
+                yield from self._nested(_Quoted(*span, joined), context.below("=string"))
             else:
                 yield from self._items(value, span, context, level)
 
@@ -467,7 +461,7 @@ class MessageFinder:
             if is_object
             else [(at, s, e) for at, (s, e) in enumerate(item_spans(text, start))]
         )
-        marked = {s for _, s, e in spans if e - s > _TINY and self._has_mark(s, e)}
+        marked = {s for _, s, e in spans if e - s > _TINY and MARK.search(text, s, e)}
         if is_object or len(spans) <= _MOST_BESIDE:
             context = context.beside(
                 (str(n), text[s:e]) for n, s, e in spans if s not in marked and e - s < _SHORT
@@ -494,20 +488,12 @@ class MessageFinder:
                 text, context = without_member(text, "_meta"), about
         return FoundMessage(start, end, text, context.clues, context.at, _head(value))
 
-    def _nested(
-        self, quoted: _Quoted, context: _Context, whole: tuple[Json, int] | None = None
-    ) -> list[FoundMessage]:
-        """Return the messages of a quoted text; `whole` is its value, if that is known."""
+    def _nested(self, quoted: _Quoted, context: _Context) -> list[FoundMessage]:
+        """Return the messages of a quoted text."""
         plain = quoted.text
         if self._depth >= _MOST_QUOTED:
             return []
-        inner = MessageFinder(plain, self._depth + 1, self._effort)
-        if whole is None and plain[:1] == "{":
-            whole = self._decoded(lambda _: plain, _ALL)
-        if whole and whole[1] == len(plain):
-            found = list(inner._walk(whole[0], (0, len(plain)), _Context(("",))))
-        else:
-            found = list(inner)
+        found = list(MessageFinder(plain, self._depth + 1, self._effort))
         if quoted.is_whole and len(found) == 1 and not plain[: found[0].start].strip():
             rest = plain[found[0].end :]
             is_torn = found[0].is_torn and not found[0].clues[0]

@@ -248,6 +248,7 @@ _ROW: Final = re.compile(
     re.MULTILINE,
 )
 FILE_LAYERS: Final = (
+    _each(f"6[aA] ?73 ?6[fF] ?6[eE]|0000{_GAP}[0-9a-fA-F]", rf"(?:{_ROW.pattern}\n?)++", _undumped),
     _packed(
         "anNvbnJwY|pzb25ycG|qc29ucnB|H4sI",
         r"""(?:(?:[\w+/-]{60,}+[ \t\r]*+\n\s*+(?=[\w+/-]{2,}+={0,2}[ \t\r]*+(?:[\n\]<"']|$)))++"""
@@ -264,7 +265,6 @@ FILE_LAYERS: Final = (
         r"(?:(?:0x)?[0-9a-fA-F]{2}(?:,\s|[: -])?){8,}+",
         lambda text, _: bytes.fromhex(re.sub(r"0x|\W", "", text)),
     ),
-    _each(f"6[aA] ?73 ?6[fF] ?6[eE]|0000{_GAP}[0-9a-fA-F]", rf"(?:{_ROW.pattern}\n?)++", _undumped),
     _rejoined(r"\n[0-9a-fA-F]{1,6}\r?\n", _CHUNK),
     _rejoined(r'"\n', r'"[ \t]*\n[ \t]*"'),
     _each("[{[]#01[12]", "#01[12]", " ")._replace(is_hidden=True),
