@@ -170,8 +170,9 @@ PASSED_OVER: Final = "passed"
 """The level of the line from which only the first value of each line was tried."""
 _LINE_FEED: Final = re.compile("\n")
 _BLANK: Final = re.compile(r"[ \t\ufeff]*+")
-_HEADER: Final = r"Content-Length: \d++"
-"""The first header of the next message, where no line ends between the two."""
+_HEADER: Final = r"Content-(?:Length: \d++|Type: [\w./=;, -]++)"
+"""A header before a message; no line ends between the message before and the first one."""
+_HEADER_LINE: Final = re.compile(_HEADER)
 _ENDED: Final = re.compile(rf"[^\S\n]*+,?[^\S\n]*+(?:{_HEADER}\r?)?(?:\n|\Z)")
 """What may stand behind a message in its line: nothing, a comma, or that header."""
 _FOLLOWED: Final = re.compile(rf"[}}\]](?:,|,?[^\S\n]?{_HEADER})\s*+\Z")
@@ -633,21 +634,26 @@ class _Capture:
         alone = {one.line: one for one in self.entries if self._is_alone(one)}
         long = sum(one.last > one.line for one in alone.values())
         lines: list[CapturedLine] = []
-        self._unread, at = array("I"), 0
+        self._unread, at, is_framed = array("I"), 0, False
         while at < len(self.written):
             line, entry, number = self.written[at], alone.get(at), at + 1
             if entry and (long == len(alone) or entry.last == at):
                 at = entry.last
                 if at >= number or _FOLLOWED.search(line):
                     line = entry.found.text
+            is_header = _HEADER_LINE.fullmatch(line) is not None
             is_said = line.strip() and not _COMMENT.match(line)
+            is_said = is_said and not (is_header and is_framed)  # once for all of them
+            is_framed |= is_header
             if is_said and (entry or self._keeps(at)):
                 column = entry.column if entry else 1
                 lines.append(CapturedLine(number, None, line, column=column))
             at += 1
-        for at, (one, answer) in enumerate(pairwise(lines)):  # what the server could not read
-            if "-32700" in answer.text and not is_message(_decoded(one.text)):
-                lines[at] = one._replace(direction=Direction.IN)
+        for at, (one, below) in enumerate(pairwise(lines)):
+            if is_framed and _HEADER_LINE.fullmatch(one.text):  # it is of the message below
+                lines[at] = one._replace(direction=speaker(ConversationState(), below.raw))
+            elif "-32700" in below.text and not is_message(_decoded(one.text)):
+                lines[at] = one._replace(direction=Direction.IN)  # the server could not read it
         is_more = len(self.entries) > 1 or (len(alone) > long and len(lines) > len(alone))
         return tuple(lines) if is_more else ()
 

@@ -85,7 +85,11 @@ CAPTURES: Final[dict[str, tuple[str, Lines]]] = {
     ),
     "the framing of another protocol": (
         f"Content-Length: 9\n\n{CALL}Content-Length: 8\n\n{DONE}",
-        [(None, "Content-Length: 9"), *UNSAID],
+        [(IN, "Content-Length: 9"), *UNSAID],
+    ),
+    "headers on lines of their own, said once": (
+        f"Content-Length: 8\nContent-Type: a/b; c=utf-8\n\n{DONE}\nContent-Length: 9\n\n{CALL}",
+        [(OUT, "Content-Length: 8"), (None, DONE), (None, CALL)],
     ),
     "a program that prints a line before each message of the server": (
         f"{CALL}\nsending\n{DONE}\n{CALL}\nsending\n{DONE}",
