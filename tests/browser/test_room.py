@@ -194,7 +194,8 @@ def test_no_number_of_a_row_is_cut_and_a_long_name_ends_with_a_sign(
     )
     assert cut == []
     name = teacher.locator(".seat bdi", has_text="Maximilian")
-    assert name.evaluate("one => one.scrollWidth > one.clientWidth")
+    is_cut = "one => one.isConnected && one.scrollWidth > one.clientWidth"
+    until(lambda: name.evaluate(is_cut), "a row that is not just replaced by a newer one")
     assert name.evaluate("one => getComputedStyle(one).textOverflow") == "ellipsis"
 
 
