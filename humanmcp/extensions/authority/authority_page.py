@@ -13,7 +13,7 @@ from humanmcp.desk import rights
 from humanmcp.desk.context import desk_of, page, page_router, signed
 from humanmcp.desk.inbox.waiting_list import ListFilter, listed
 from humanmcp.desk.routing import FormValues
-from humanmcp.extensions.authority.mistakes import mistakes
+from humanmcp.extensions.authority.mistakes import of_step
 from humanmcp.extensions.authority.orders import ORDER
 from humanmcp.extensions.authority.steps import Step
 from humanmcp.inbox.contract import Key, Reply, Role, UnknownItemError
@@ -87,18 +87,13 @@ def _page(request: Request, name: str = "", why: str = "") -> HTMLResponse:
     session = desk.board.session(name) if name else None
     if session is not None and session.facts.role is not Role.ENDPOINT:
         raise UnknownItemError(name)
-    ids = [(row.step, row.id) for row in mistakes().values()]
-    rows = {
-        one.value: [name for step, name in ids if step is one]
-        for one in Step
-        if one not in (Step.AUTHORIZE, Step.ELSEWHERE)
-    }
+    shown = (one for one in Step if one not in (Step.AUTHORIZE, Step.ELSEWHERE))
     return page(
         request,
         "authority/session.html",
         here=session,
         in_inbox=True,
-        rows=rows,
+        rows={step.value: [row.id for row in of_step(step)] for step in shown},
         why=why,
         done=request.query_params.get("done", ""),
         **listed(desk.board, ListFilter(name)),

@@ -109,3 +109,9 @@ def mistakes() -> Mapping[str, Mistake]:
 def of_step(step: Step) -> list[Mistake]:
     """Return those of a step that a person can choose."""
     return [one for one in mistakes().values() if one.step is step and not one.judged.alone]
+
+
+def next_of(name: str) -> Mistake | None:
+    """Return one that can be put into the next answer of a rule, by its id; None for no such."""
+    steps = (one for one in Step if one is not Step.AUTHORIZE)  # no rule answers it
+    return next((one for step in steps for one in of_step(step) if one.id == name), None)

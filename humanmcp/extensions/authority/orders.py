@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from humanmcp.answering.service import OrderError
-from humanmcp.extensions.authority.mistakes import mistakes
+from humanmcp.extensions.authority.mistakes import next_of
 from humanmcp.extensions.authority.steps import Step
 
 ORDER = "oauth"
@@ -25,7 +25,7 @@ def understand(words: str) -> None:
             `mistake ID`, `hand STEP`, `rule STEP`.
     """
     first, _, rest = words.partition(" ")
-    is_mistake = first == "mistake" and rest in mistakes()
+    is_mistake = first == "mistake" and next_of(rest) is not None
     is_step = first in ("hand", "rule") and rest in {*Step} - {Step.AUTHORIZE}
     if not (words in ACTS or is_mistake or is_step):
         raise AuthorityOrderError("not understood", text=words[:60])

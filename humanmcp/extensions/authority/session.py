@@ -34,7 +34,7 @@ from humanmcp.answering.steps import note_of_step
 from humanmcp.extensions.authority import answers
 from humanmcp.extensions.authority.check import SECTION, judge, leads_to
 from humanmcp.extensions.authority.grants import CODE_LIVES, Grants
-from humanmcp.extensions.authority.mistakes import Mistake, mistakes, of_step
+from humanmcp.extensions.authority.mistakes import Mistake, mistakes, next_of, of_step
 from humanmcp.extensions.authority.musts import in_use
 from humanmcp.extensions.authority.orders import ORDER
 from humanmcp.extensions.authority.steps import Step, WebResponse, named, read_response
@@ -539,8 +539,8 @@ class AuthoritySession:
                     self._refuses, self._wants = False, ""
                     self._armed.clear()
                     self._by_hand.clear()
-                case "mistake" if rest in mistakes():
-                    self._armed[mistakes()[rest].step] = mistakes()[rest]
+                case "mistake" if (mistake := next_of(rest)) is not None:
+                    self._armed[mistake.step] = mistake
                 case "hand" | "rule" if rest in {*Step}:
                     (self._by_hand.add if first == "hand" else self._by_hand.discard)(Step(rest))
                 case _:

@@ -94,6 +94,7 @@ def test_the_page_of_the_session_orders_what_comes_next(
     assert menu.headers["location"].endswith(f"/authority/{name}")
     page = desk.page(f"/authority/{name}")
     assert 'value="mistake issuer-slash"' in page
+    assert 'value="mistake refused"' not in page
     desk.submit(f"/authority/{name}", act="mistake issuer-slash")
     path = "/.well-known/oauth-authorization-server/as"
     assert client.ask("GET", path).json["issuer"].endswith("/as/")

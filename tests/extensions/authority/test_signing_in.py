@@ -7,13 +7,18 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from humanmcp.answering.service import OrderError
 from humanmcp.cli import commands
 from humanmcp.export.command import FORMATS
+from humanmcp.extensions.authority.mistakes import mistakes, of_step
+from humanmcp.extensions.authority.orders import understand
+from humanmcp.extensions.authority.steps import Step
 from humanmcp.inbox.contract import Reply, Role
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -358,6 +363,19 @@ def test_a_mistake_is_in_the_next_answer_and_in_the_record(home: Path, client: S
     decide(home, "--template", "state-wrong", "--as-is", "--send-anyway")
     assert opened.parameters()["state"] == "other"
     assert "state-wrong" in steps_of(home)[-1].note
+
+
+def test_only_a_mistake_that_a_rule_can_make_is_ordered() -> None:
+    """One that is more than an answer, or one of a consent, would be in the record alone."""
+    ordered = []
+    for name in mistakes():
+        with suppress(OrderError):
+            understand(f"mistake {name}")
+            ordered.append(name)
+    offered = [row.id for step in Step if step is not Step.AUTHORIZE for row in of_step(step)]
+    assert ordered == offered
+    assert len(ordered) > 50
+    assert not {"refused", "server-moves", "state-wrong"} & {*ordered}
 
 
 def test_a_step_by_hand_waits_for_a_person(home: Path, client: SigningIn) -> None:
