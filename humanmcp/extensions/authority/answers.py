@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
 from humanmcp.extensions.authority.grants import (
     TOKEN_LIVES,
-    IssuedCode,
+    Grant,
     RegisteredClient,
     challenge_of,
     digest,
@@ -28,9 +28,9 @@ from humanmcp.locales import say
 from humanmcp.protocol.http.outbound import PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from humanmcp.extensions.authority.grants import Grant, Grants
+    from humanmcp.extensions.authority.grants import Grants
 
 SECTION: Final = "oauth"
 _RIGHT: Final = tomllib.loads((Path(__file__).parent / "right.toml").read_text("utf-8"))
@@ -67,7 +67,7 @@ class Place(NamedTuple):
     @property
     def resource_metadata(self) -> str:
         """RFC 9728, 3.1: inserted between the host and the path."""
-        return f"{self.origin}/.well-known/oauth-protected-resource{PATH}"
+        return f"{self.origin}{_RESOURCE}{PATH}"
 
     @property
     def other(self) -> str:
@@ -83,25 +83,25 @@ class Place(NamedTuple):
 
     def step_at(self, method: str, path: str) -> Step | None:
         """Return the step that is asked for at a path; None for a path that nobody names."""
-        inserted = "/.well-known/{}{}".format
-        found = {
-            **{inserted("oauth-protected-resource", end): Step.RESOURCE for end in (PATH, "", "/")},
-            **{inserted(name, self.path): Step.SERVER for name in SERVER_NAMES},
-            f"{self.path}/.well-known/{SERVER_NAMES[1]}": Step.SERVER,
-            **{f"{self.path}{end}": step for end, step in _ENDPOINTS.items()},
-        }.get(path)
-        if found is not None and method in _METHODS.get(found, ("GET", "HEAD")):
-            return found
-        is_near = path.startswith("/.well-known/") or path.removeprefix(self.path) in _ENDPOINTS
-        return Step.ELSEWHERE if found is not None or is_near else None
+        for step, (methods, paths) in _PATHS.items():
+            if path in (one.format(self.path) for one in paths):
+                return step if method in methods else Step.ELSEWHERE
+        is_near = path.startswith("/.well-known/") or f"{{}}{path}" in _ENDPOINTS
+        return Step.ELSEWHERE if is_near else None
 
 
-_ENDPOINTS: Final = {
-    "/register": Step.REGISTER,
-    "/authorize": Step.AUTHORIZE,
-    "/token": Step.TOKEN,
+_READ: Final = ("GET", "HEAD")
+_WELL_KNOWN: Final = "/.well-known/{}{{}}".format
+_RESOURCE: Final = "/.well-known/oauth-protected-resource"
+_PATHS: Final[Mapping[Step, tuple[Sequence[str], Sequence[str]]]] = {
+    Step.RESOURCE: (_READ, (f"{_RESOURCE}{PATH}", _RESOURCE, f"{_RESOURCE}/")),
+    Step.SERVER: (_READ, [*map(_WELL_KNOWN, SERVER_NAMES), f"{{}}/.well-known/{SERVER_NAMES[1]}"]),
+    Step.REGISTER: (["POST"], ["{}/register"]),
+    Step.AUTHORIZE: (["GET"], ["{}/authorize"]),
+    Step.TOKEN: (["POST"], ["{}/token"]),
 }
-_METHODS: Final = {Step.REGISTER: ("POST",), Step.TOKEN: ("POST",), Step.AUTHORIZE: ("GET",)}
+"""The methods of each step, and its paths around that of the issuer."""
+_ENDPOINTS: Final = {paths[0] for _, paths in _PATHS.values()}
 
 
 class Asked(NamedTuple):
@@ -122,7 +122,7 @@ class Prepared(NamedTuple):
     client: str = ""
     why: str = ""
     """The code of what is wrong with the request, "" for nothing."""
-    consent: IssuedCode | None = None
+    consent: Grant | None = None
     """What a person is asked to consent to: what the code will be good for."""
     ready: Mapping[str, str] = {}
     """Other answers that a person may give, by name."""
@@ -261,9 +261,9 @@ def authorize(place: Place, grants: Grants, request: WebRequest) -> Prepared:
     uri = asked.get("redirect_uri") or (uris[0] if len(uris) == 1 else "")
     if not any(redirect_fits(uri, one) for one in uris):
         return _stranger("redirect unknown", name)
-    issued = IssuedCode(
-        *(place.issuer, client.id, uri, asked.get("code_challenge", ""), place.resource),
-        *(asked.get("scope") or SCOPE, 0.0, "redirect_uri" in asked),
+    issued = Grant(
+        *(place.issuer, client.id, place.resource, asked.get("scope") or SCOPE),
+        *(uri, asked.get("code_challenge", ""), "redirect_uri" in asked),
     )
     values = {"state": asked["state"]} if "state" in asked else {}
     why, error = _refused(place, asked, twice)
@@ -289,18 +289,15 @@ def _refused(place: Place, asked: Mapping[str, str], twice: list[str]) -> tuple[
     """Return why a request cannot be granted, and its code of RFC 6749; "" for both."""
     kind, method = asked.get("response_type"), asked.get("code_challenge_method")
     is_other = asked.get("resource", place.resource) != place.resource or "resource" in twice
-    is_plain = asked.get("response_mode", "query") == "query" and not {"request", "request_uri"} & {
-        *asked
-    }
+    is_query = asked.get("response_mode", "query") == "query"
+    is_plain = is_query and not {"request", "request_uri"} & {*asked}
+    is_digest = _CHALLENGE.fullmatch(asked.get("code_challenge", ""))
+    wrong_digest = "code_challenge must be 43 characters of base64url"
     found = (
         (bool({*twice} - {"resource"}), "a parameter came twice", "invalid_request"),
         (kind != "code", "response_type must be code", "unsupported_response_type"),
         (method != "S256", "code_challenge_method must be S256", "invalid_request"),
-        (
-            _CHALLENGE.fullmatch(asked.get("code_challenge", "")) is None,
-            "code_challenge must be 43 characters of base64url",
-            "invalid_request",
-        ),
+        (not is_digest, wrong_digest, "invalid_request"),
         (is_other, "the resource is another one", "invalid_target"),
         ("\ufffd" in "".join(asked.values()), "a parameter is no UTF-8", "invalid_request"),
         (not _SCOPE.fullmatch(asked.get("scope") or SCOPE), "this is no scope", "invalid_scope"),
@@ -310,7 +307,7 @@ def _refused(place: Place, asked: Mapping[str, str], twice: list[str]) -> tuple[
     return next(((why, error) for is_so, why, error in found if is_so), ("", ""))
 
 
-def redirect(issued: IssuedCode, values: Mapping[str, str], **said: str) -> WebResponse:
+def redirect(issued: Grant, values: Mapping[str, str], **said: str) -> WebResponse:
     """Send the browser back to the client. RFC 9207: with the issuer."""
     pairs = {**said, **{name: named(name) for name in values}, "iss": issued.issuer}
     query = urlencode(pairs, safe="{}:/", quote_via=quote)
@@ -337,11 +334,13 @@ def token(place: Place, grants: Grants, request: WebRequest, now: float) -> Prep
         return _no("invalid_target", "the resource is another one", client)
     match form.get("grant_type"):
         case "authorization_code":
-            return _by_code(place, grants, form, client, now)
+            grant, why = _by_code(grants, form, client, now)
         case "refresh_token":
-            return _by_refresh(place, grants, form, client, now)
+            shown, why = form.get("refresh_token", ""), "the refresh_token is unknown or was used"
+            grant = grants.refresh(shown, client)
         case _:
             return _no("unsupported_grant_type", "authorization_code or refresh_token", client)
+    return _no("invalid_grant", why, client) if grant is None else _tokens(client, grant, now)
 
 
 def _no(error: str, why: str, client: RegisteredClient | None = None) -> Prepared:
@@ -376,31 +375,23 @@ def _authenticated(
 
 
 def _by_code(
-    place: Place, grants: Grants, form: Mapping[str, str], client: RegisteredClient, now: float
-) -> Prepared:
-    code = grants.exchange(form.get("code", ""), place.issuer, client.id, now)
-    if code is None:
-        return _no("invalid_grant", "the code is unknown, used or too old", client)
-    if form.get("redirect_uri", "" if code.names_redirect else code.redirect_uri) != (
-        code.redirect_uri
+    grants: Grants, form: Mapping[str, str], client: RegisteredClient, now: float
+) -> tuple[Grant | None, str]:
+    """Return the grant of a code, or why there is none: who guesses has one try."""
+    found = grants.exchange(form.get("code", ""), client, now)
+    if found is None:
+        return None, "the code is unknown, used or too old"
+    if form.get("redirect_uri", "" if found.names_redirect else found.redirect_uri) != (
+        found.redirect_uri
     ):
-        return _no("invalid_grant", "the redirect_uri is another one", client)
-    verifier = form.get("code_verifier", "")
-    if not hmac.compare_digest(challenge_of(verifier), code.challenge):
-        return _no("invalid_grant", "the code_verifier does not fit", client)
-    return _tokens(client, *grants.grant(code, now))
+        return None, "the redirect_uri is another one"
+    if not hmac.compare_digest(challenge_of(form.get("code_verifier", "")), found.challenge):
+        return None, "the code_verifier does not fit"
+    grants.grants[found.id] = found
+    return found, ""
 
 
-def _by_refresh(
-    place: Place, grants: Grants, form: Mapping[str, str], client: RegisteredClient, now: float
-) -> Prepared:
-    given = grants.refresh(form.get("refresh_token", ""), place.issuer, client.id, now)
-    if given is None:
-        return _no("invalid_grant", "the refresh_token is unknown or was used", client)
-    return _tokens(client, *given)
-
-
-def _tokens(client: RegisteredClient, grant: Grant, access: str, refresh: str) -> Prepared:
+def _tokens(client: RegisteredClient, grant: Grant, now: float) -> Prepared:
     members = {
         "access_token": named("access_token"),
         "token_type": "Bearer",
@@ -409,8 +400,7 @@ def _tokens(client: RegisteredClient, grant: Grant, access: str, refresh: str) -
         "scope": grant.scope,
     }
     right = WebResponse.of_json(200, members, cache_control="no-store", pragma="no-cache")
-    values = {"access_token": access, "refresh_token": refresh}
-    return Prepared(right, values, client.name)
+    return Prepared(right, grant.renew(now), client.name)
 
 
 def elsewhere() -> Prepared:

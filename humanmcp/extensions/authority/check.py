@@ -1,8 +1,8 @@
 """What is wrong with an answer that a person wrote, before a client gets it.
 
-Each rule is one line of a generator: the code of the problem, what fills its sentence, and the part
-of the text that it is about. The code names its sentence (section `oauth`) and, in `musts.toml`,
-the sentence of the specification.
+Most rules are rows of `rules.toml`, which compare a part of the answer with that of the right one.
+The code of a problem names its sentence (section `oauth`) and, in `musts.toml`, the sentence of the
+specification.
 """
 
 from __future__ import annotations
@@ -11,20 +11,49 @@ import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
-from urllib.parse import parse_qsl, urlsplit
 
 from humanmcp.extensions.authority.musts import page_of
-from humanmcp.extensions.authority.steps import Step, WebResponse, named, read_response
+from humanmcp.extensions.authority.steps import Step, WebResponse, read_response
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, Verdict, line_and_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 SECTION: Final = "oauth"
 CODES: Final[Mapping[str, list[str]]] = tomllib.loads(
     Path(__file__).with_name("problems.toml").read_text("utf-8")
 )
 """The codes of all problems, by what becomes of an answer that has them."""
+
+
+class Rule(NamedTuple):
+    """A row of `rules.toml`, which says what its members are."""
+
+    code: str
+    steps: Sequence[str]
+    at: str
+    fits: str
+    unless: str = ""
+    ends: bool = False
+
+
+_BEARER: Final = re.compile(r"(?i)(?:.*,\s*)?bearer(?:\s|$)")
+FITS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "equal": lambda got, right: got == right,
+    "equal or not there": lambda got, right: not got or got == right,
+    "equal or not right": lambda got, right: right is None or got == right,
+    "equal in any case": lambda got, right: isinstance(got, str) and got.lower() == right.lower(),
+    "in any case": lambda got, right: right in got.lower(),
+    "there": lambda got, _: bool(got),
+    "list": lambda got, _: isinstance(got, list) and bool(got),
+    "names": lambda got, right: isinstance(got, list) and right[0] in got,
+    "words": lambda got, right: got is None or {*str(got).split()} <= {*right.split()},
+    "seconds": lambda got, _: got is None or (type(got) is int and got >= 0),
+    "bearer": lambda got, _: _BEARER.match(got) is not None,
+}
+"""Whether a part of an answer fits that of the right one."""
+_TABLE: Final = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
+RULES: Final = [Rule(**one) for one in _TABLE["rules"]]
 
 
 class Found(NamedTuple):
@@ -57,10 +86,24 @@ def _of_step(step: Step, answer: WebResponse, right: WebResponse, facts: Facts) 
     if step in (Step.REGISTER, Step.TOKEN) and (_is_error(right) or _is_error(answer)):
         yield from _error(answer, right)
         return
-    if step not in (Step.CHALLENGE, Step.AUTHORIZE):
-        yield from _status(answer, right.status)
-    if step in _RULES:
-        yield from _RULES[step](answer, right, facts)
+    if step is Step.CHALLENGE:
+        is_scope = answer.part("www-authenticate.error") == "insufficient_scope"
+        code, wanted = ("scope-status", "403") if is_scope else ("status", right.part("status"))
+        if answer.part("status") != wanted:
+            yield _other(code, "status", answer.part("status"), wanted)
+    if step is Step.AUTHORIZE:
+        found = [*_redirect(answer, str(facts.get("redirect", "")))]
+        yield from found
+        if not facts.get("redirect") or "redirect-elsewhere" in {one.code for one in found}:
+            return
+    for rule in RULES:
+        if step not in rule.steps or (rule.unless and answer.part(rule.unless)):
+            continue
+        got, wanted = answer.part(rule.at), right.part(rule.at)
+        if not FITS[rule.fits](got, wanted):
+            yield _other(rule.code, rule.at, got, wanted)
+            if rule.ends:
+                return
 
 
 def _verdict(text: str, answer: WebResponse | None, found: list[Found], facts: Facts) -> Verdict:
@@ -72,8 +115,9 @@ def _verdict(text: str, answer: WebResponse | None, found: list[Found], facts: F
 
 
 def _diagnostic(text: str, found: Found, version: str) -> Diagnostic:
-    start = max(0, text.find(found.about)) if found.about else 0
-    end = start + len(found.about) if found.about else max(0, text.find("\n"))
+    start = text.find(found.about) if found.about else -1
+    end = start + len(found.about) if start >= 0 else max(0, text.find("\n"))
+    start = max(0, start)
     line, column = line_and_column(text, start)
     severity = Severity.WARNING if found.code in CODES["warning"] else Severity.ERROR
     page = page_of(found.code, version)
@@ -82,23 +126,13 @@ def _diagnostic(text: str, found: Found, version: str) -> Diagnostic:
     )
 
 
-def _other(code: str, name: str, got: object, wanted: object) -> Found:
-    detail = (("name", name), ("got", str(got)), ("wanted", str(wanted)))
-    about = got if isinstance(got, str) and got else f'"{name}"'
-    return Found(code, about, detail)
-
-
-def _differing(answer: WebResponse, right: WebResponse, *names: tuple[str, str]) -> Iterator[Found]:
-    """Compare members with the right ones: each by its name, with the code of the problem."""
-    said, wanted = answer.members, right.members
-    for name, code in names:
-        if name in wanted and said.get(name) != wanted[name]:
-            yield _other(code, name, said.get(name, ""), wanted[name])
-
-
-def _status(answer: WebResponse, *wanted: int) -> Iterator[Found]:
-    if answer.status not in wanted:
-        yield _other("status", "status", str(answer.status), " / ".join(map(str, wanted)))
+def _other(code: str, at: str, got: object, wanted: object) -> Found:
+    """Return the problem that a part is another one than the right one."""
+    place, _, name = at.rpartition(".")
+    one = wanted[0] if isinstance(wanted, list) and wanted else wanted
+    detail = (("name", name), ("got", "" if got is None else str(got)), ("wanted", str(one)))
+    header = place if place not in ("", "body") else f'"{name}"'
+    return Found(code, got if isinstance(got, str) and got else header, detail)
 
 
 def _of_any_body(answer: WebResponse, right: WebResponse) -> Iterator[Found]:
@@ -111,67 +145,7 @@ def _of_any_body(answer: WebResponse, right: WebResponse) -> Iterator[Found]:
             yield _other("no-body-type", "content-type", kind, "application/json")
 
 
-_PARAMETER: Final = re.compile(r'([a-z_]+)="?([^",\s]*)"?')
-
-
-def _challenge(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[Found]:
-    header, wanted = answer.header("www-authenticate"), right.header("www-authenticate")
-    given, expected = (dict(_PARAMETER.findall(one)) for one in (header, wanted))
-    if given.get("error") != "insufficient_scope":
-        yield from _status(answer, right.status)
-    elif answer.status != 403:
-        yield _other("scope-status", "status", str(answer.status), "403")
-    if not re.match(r"(?i)(?:.*,\s*)?bearer(?:\s|$)", header):
-        yield Found("no-challenge")
-        return
-    place = "resource_metadata"
-    if place not in given:
-        yield Found("metadata-not-named", header)
-    elif given[place] != expected[place]:
-        yield _other("metadata-elsewhere", place, given[place], expected[place])
-
-
-def _resource(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[Found]:
-    yield from _differing(answer, right, ("resource", "resource"))
-    name = "authorization_servers"
-    servers, (issuer,) = answer.members.get(name), right.members[name]
-    if not isinstance(servers, list) or not servers:
-        yield Found("no-authority", f'"{name}"')
-    elif issuer not in servers:
-        yield _other("other-authority", name, servers[0], issuer)
-
-
-def _server(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[Found]:
-    yield from _differing(answer, right, ("issuer", "issuer"))
-    said, wanted = answer.members, right.members
-    for name in ("authorization_endpoint", "token_endpoint", "response_types_supported"):
-        if not said.get(name):
-            yield _other("missing", name, "", wanted.get(name))
-    methods = said.get("code_challenge_methods_supported")
-    if not isinstance(methods, list) or "S256" not in methods:
-        yield Found("no-pkce", '"code_challenge_methods_supported"')
-    if not said.get("registration_endpoint") and not said.get(_DOCUMENTS):
-        yield Found("no-registration")
-    for name in ("authorization_endpoint", "token_endpoint", "registration_endpoint"):
-        if said.get(name) and said[name] != wanted.get(name):
-            yield _other("foreign-endpoint", name, said[name], wanted.get(name))
-
-
-_DOCUMENTS: Final = "client_id_metadata_document_supported"
-
-
-def _register(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[Found]:
-    yield from _differing(
-        *(answer, right),
-        ("client_id", "client-id"),
-        ("redirect_uris", "redirect-uris"),
-        ("client_secret", "no-secret"),
-        ("token_endpoint_auth_method", "other-method"),
-    )
-
-
-def _authorize(answer: WebResponse, right: WebResponse, facts: Facts) -> Iterator[Found]:
-    uri = str(facts.get("redirect", ""))
+def _redirect(answer: WebResponse, uri: str) -> Iterator[Found]:
     location, leading = answer.header("location"), ("location", "refresh")
     count = sum(name.lower() in leading for name, _ in answer.headers)
     if not uri and not count:
@@ -181,15 +155,10 @@ def _authorize(answer: WebResponse, right: WebResponse, facts: Facts) -> Iterato
         return
     if answer.body.strip():
         yield Found("page-elsewhere", answer.body[:40])
-    yield from _status(answer, 302, 303)
-    said, wanted = query_of(location), query_of(right.header("location"))
-    if "access_token" in said or "access_token" in location:
+    if answer.status not in (302, 303):
+        yield _other("status", "status", str(answer.status), "302 / 303")
+    if answer.part("location.access_token") is not None or "access_token" in location:
         yield Found("token-in-address", "access_token")
-    if "error" not in said and said.get("code") != named("code"):
-        yield _other("unknown-code", "code", said.get("code", ""), named("code"))
-    for name in ("state", "iss"):
-        if said.get(name) != wanted.get(name):
-            yield _other(name, name, said.get(name, ""), wanted.get(name, ""))
 
 
 def leads_to(location: str, uri: str) -> bool:
@@ -200,37 +169,8 @@ def leads_to(location: str, uri: str) -> bool:
     return not rest or rest[0] == ("&" if "?" in uri else "?")
 
 
-def query_of(location: str) -> dict[str, str]:
-    """Return the parameters of a location. A brace that is encoded is none of ours."""
-    query = re.sub("(?i)%7b", "%257B", urlsplit(location).query)
-    return dict(parse_qsl(query, keep_blank_values=True))
-
-
-def _token(answer: WebResponse, right: WebResponse, _facts: Facts) -> Iterator[Found]:
-    yield from _differing(answer, right, ("access_token", "access-token"))
-    said, wanted = answer.members, right.members
-    kind = said.get("token_type")
-    if not isinstance(kind, str) or kind.lower() != "bearer":
-        yield _other("token-type", "token_type", kind or "", "Bearer")
-    lives = said.get("expires_in")
-    if lives is not None and (not isinstance(lives, int) or isinstance(lives, bool) or lives < 0):
-        yield _other("expires", "expires_in", lives, "3600")
-    if {*str(said.get("scope", "")).split()} - {*str(wanted.get("scope", "")).split()}:
-        yield _other("scope", "scope", said.get("scope"), wanted.get("scope"))
-    yield from _differing(answer, right, ("refresh_token", "not-rotated"))
-    if "no-store" not in answer.header("cache-control").lower():
-        yield Found("no-store", "cache-control")
-
-
 def _is_error(answer: WebResponse) -> bool:
     return answer.status >= 400 or "error" in answer.members
-
-
-_ERRORS: Final = frozenset(
-    {"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "invalid_scope"}
-    | {"unsupported_grant_type", "invalid_target", "invalid_redirect_uri"}
-    | {"invalid_client_metadata", "temporarily_unavailable", "server_error", "access_denied"}
-)
 
 
 def _error(answer: WebResponse, right: WebResponse) -> Iterator[Found]:
@@ -239,17 +179,7 @@ def _error(answer: WebResponse, right: WebResponse) -> Iterator[Found]:
     if _is_error(right) and not _is_error(answer):
         yield _other("granted", "error", answer.status, right.members.get("error"))
         return
-    if said not in _ERRORS:
+    if said not in _TABLE["errors"]:
         yield _other("error-code", "error", said or "", "invalid_grant")
     if answer.status < 400:
         yield _other("status", "status", str(answer.status), "400")
-
-
-_RULES: Final[Mapping[Step, Callable[[WebResponse, WebResponse, Facts], Iterator[Found]]]] = {
-    Step.CHALLENGE: _challenge,
-    Step.RESOURCE: _resource,
-    Step.SERVER: _server,
-    Step.REGISTER: _register,
-    Step.AUTHORIZE: _authorize,
-    Step.TOKEN: _token,
-}

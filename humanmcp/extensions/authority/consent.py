@@ -7,6 +7,8 @@ can only refuse. The page goes on by itself: it loads an address that answers on
 from __future__ import annotations
 
 import html
+from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -27,21 +29,16 @@ _HEADERS: Final = (
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
 )
-_STYLE: Final = (
-    "body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem;"
-    "color-scheme:light dark}dt{font-weight:600}dd{margin:0 0 .8rem;overflow-wrap:anywhere}"
-    "button{font:inherit;padding:.4rem 1rem}"
-)
+_PAGE: Final = Template(Path(__file__).with_name("consent.html").read_text("utf-8"))
 
 
 def _page(title: str, *parts: str, status: int = 200, goes_to: str = "") -> WebResponse:
     refresh = f'<meta http-equiv="refresh" content="0;url={goes_to}">' if goes_to else ""
-    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width">{refresh}'
-    language = spoken_language()
-    text = (
-        f'<!doctype html><html lang="{language}"><head>{head}<title>{html.escape(title)}</title>'
-        f"<style>{_STYLE}</style></head><body><main><h1>{html.escape(title)}</h1>"
-        f"{''.join(parts)}</main></body></html>"
+    text = _PAGE.substitute(
+        language=spoken_language(),
+        refresh=refresh,
+        title=html.escape(title),
+        content="".join(parts),
     )
     return WebResponse(status, _HEADERS, text)
 

@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -53,61 +54,54 @@ class RegisteredClient:
 
 
 @dataclass(slots=True)
-class IssuedCode:
-    """What a code is good for. `spent` is the id of the grant that it became."""
-
-    issuer: str
-    client: str
-    redirect_uri: str
-    challenge: str
-    resource: str
-    scope: str
-    ends: float
-    names_redirect: bool = True
-    spent: str = ""
-
-
-@dataclass(slots=True)
 class Grant:
-    """What a client may do. `access` and `refresh` are digests of the tokens that count now."""
+    """What a client may do: asked for, then of a code, then of tokens.
 
-    id: str
+    `code`, `access` and `refresh` are digests of what counts now, "" for none.
+    """
+
     issuer: str
     client: str
     resource: str
     scope: str
-    access: str = ""
+    redirect_uri: str = ""
+    challenge: str = ""
+    names_redirect: bool = True
+    code: str = ""
     ends: float = 0.0
+    """When its code is over, then its access token."""
+    access: str = ""
     refresh: str = ""
     rotated: list[str] = field(default_factory=list)
     """The digests of earlier refresh tokens: who shows one again has stolen it, or was robbed."""
+    id: str = field(default_factory=partial(secrets.token_urlsafe, 12))
 
-    def renew(self, now: float) -> tuple[str, str]:
-        """Return a new access token and a new refresh token, which alone count from now on."""
-        access, refresh = new_secret(), new_secret()
-        self.access, self.refresh = digest(access), digest(refresh)
+    def renew(self, now: float) -> dict[str, str]:
+        """Return new tokens by their names, which alone count from now on."""
+        tokens = {"access_token": new_secret(), "refresh_token": new_secret()}
+        self.access, self.refresh = map(digest, tokens.values())
         self.ends = now + TOKEN_LIVES
-        return access, refresh
+        return tokens
 
 
+@dataclass(slots=True)
 class Grants:
-    """All clients, codes and grants of one address, by what names them."""
+    """All clients and grants of one address, by what names them."""
 
-    def __init__(self) -> None:
-        self.clients: dict[str, RegisteredClient] = {}
-        self.codes: dict[str, IssuedCode] = {}
-        self.grants: dict[str, Grant] = {}
-        self.sessions: dict[str, str] = {}
-        """Who began each session of MCP: the client, by the digest of the session's id."""
+    clients: dict[str, RegisteredClient] = field(default_factory=dict)
+    grants: dict[str, Grant] = field(default_factory=dict)
+    sessions: dict[str, str] = field(default_factory=dict)
+    """Who began each session of MCP: the client, by the digest of the session's id."""
 
     # -- keeping ----------------------------------------------------------------------------------
 
     def as_record(self) -> dict[str, Any]:
         """Return all of it as JSON. Codes are not kept: they end with the process."""
+        given = (replace(one, code="") for one in self.grants.values() if one.access)
         return {
             "clients": [asdict(one) for one in self.clients.values()],
-            "grants": [asdict(one) for one in self.grants.values()],
-            "sessions": self.sessions,
+            "grants": [asdict(one) for one in given],
+            "sessions": {**self.sessions},
         }
 
     @classmethod
@@ -117,24 +111,19 @@ class Grants:
         Raises:
             KeyError, TypeError, ValueError: it is none.
         """
-        found = cls()
-        found.clients = {one["id"]: RegisteredClient(**one) for one in record["clients"]}
-        found.grants = {one["id"]: Grant(**one) for one in record["grants"]}
-        found.sessions = dict(record.get("sessions", {}))
-        return found
+        clients = {one["id"]: RegisteredClient(**one) for one in record["clients"]}
+        grants = {one["id"]: Grant(**one) for one in record["grants"]}
+        return cls(clients, grants, dict(record.get("sessions", {})))
 
     def copied(self) -> Grants:
-        """Return what `undo` needs: all but the sessions of MCP."""
-        found = Grants()
-        found.clients = dict(self.clients)
-        found.codes = {name: replace(one) for name, one in self.codes.items()}
-        found.grants = {name: replace(one) for name, one in self.grants.items()}
-        return found
+        """Return one to change while others read this one. The sessions are those of both."""
+        grants = {name: replace(one) for name, one in self.grants.items()}
+        return Grants({**self.clients}, grants, self.sessions)
 
-    def undo(self, before: Grants) -> None:
-        """Take back what nobody was told. A grant that has ended stays ended."""
-        self.clients, self.codes = before.clients, before.codes
-        self.grants = {name: one for name, one in before.grants.items() if name in self.grants}
+    def without_ended(self, later: Grants) -> Grants:
+        """Return this one as if what came later had not: but a grant that has ended stays ended."""
+        kept = {name: one for name, one in self.grants.items() if name in later.grants}
+        return replace(self, grants=kept)
 
     # -- clients ----------------------------------------------------------------------------------
 
@@ -148,7 +137,6 @@ class Grants:
         self.clients[client.id] = client
         if len(self.clients) > MOST_CLIENTS:
             used = {one.client for one in self.grants.values()}
-            used |= {one.client for one in self.codes.values()}
             older = list(self.clients)[:-1]
             del self.clients[next((one for one in older if one not in used), older[0])]
         return client, secret
@@ -171,67 +159,49 @@ class Grants:
         """Return True if a client began a session, with this grant or an earlier one."""
         return self.sessions.get(digest(session)) == client
 
-    # -- codes ------------------------------------------------------------------------------------
+    # -- grants -----------------------------------------------------------------------------------
 
-    def issue_code(self, code: IssuedCode, now: float) -> str:
+    def issue_code(self, consent: Grant, now: float) -> str:
         """Return a new code. Only a person's consent may lead here."""
+        every = self.grants.items()  # but codes that nobody has exchanged in time
+        self.grants = {name: one for name, one in every if one.access or now < one.ends}
         secret = new_secret()
-        self.codes[digest(secret)] = replace(code, ends=now + CODE_LIVES)
+        self.grants[consent.id] = replace(consent, code=digest(secret), ends=now + CODE_LIVES)
+        if len(self.grants) > MOST_GRANTS:
+            del self.grants[next(iter(self.grants))]
         return secret
 
-    def exchange(self, secret: str, issuer: str, client: str, now: float) -> IssuedCode | None:
-        """Take a code, once; None for one that does not count.
+    def exchange(self, secret: str, client: RegisteredClient, now: float) -> Grant | None:
+        """Take a code, once; None for one that does not count. Its grant is no more then.
 
         RFC 6749, 4.1.2: if a code is used more than once, the server "SHOULD revoke (when possible)
         all tokens previously issued based on that authorization code".
         """
-        found = self.codes.get(digest(secret))
-        if found is None or (found.issuer, found.client) != (issuer, client):
-            return None
-        if found.spent:
-            self.grants.pop(found.spent, None)
-            return None
-        if now >= found.ends:
-            return None
-        found.spent = "-"
-        return found
+        hashed = digest(secret)
+        for found in self._of(client):
+            if hmac.compare_digest(found.code, hashed):
+                del self.grants[found.id]
+                return None if found.access or now >= found.ends else found
+        return None
 
-    def forget_codes(self, now: float) -> None:
-        """Forget the codes that ended long ago."""
-        ended = [name for name, one in self.codes.items() if now >= one.ends + TOKEN_LIVES]
-        for name in ended:
-            del self.codes[name]
-
-    # -- tokens -----------------------------------------------------------------------------------
-
-    def grant(self, code: IssuedCode, now: float) -> tuple[Grant, str, str]:
-        """Make the grant of a code. Return it, its access token and its refresh token."""
-        name = secrets.token_urlsafe(12)
-        found = Grant(name, code.issuer, code.client, code.resource, code.scope)
-        code.spent = found.id
-        self.grants[found.id] = found
-        if len(self.grants) > MOST_GRANTS:
-            del self.grants[next(iter(self.grants))]
-        return found, *found.renew(now)
-
-    def refresh(
-        self, secret: str, issuer: str, client: str, now: float
-    ) -> tuple[Grant, str, str] | None:
-        """Take a refresh token, and give new ones in its place; None for one that does not count.
+    def refresh(self, secret: str, client: RegisteredClient) -> Grant | None:
+        """Take a refresh token; None for one that does not count.
 
         OAuth 2.1, 4.3.1: a refresh token that was rotated and comes again ends its grant.
         """
         hashed = digest(secret)
-        for found in self.grants.values():
-            if (found.issuer, found.client) != (issuer, client):
-                continue
+        for found in self._of(client):
             if hashed in found.rotated:
                 del self.grants[found.id]
                 return None
             if found.refresh and hmac.compare_digest(found.refresh, hashed):
                 found.rotated = [*found.rotated[-9:], hashed]
-                return found, *found.renew(now)
+                return found
         return None
+
+    def _of(self, client: RegisteredClient) -> list[Grant]:
+        named = (client.issuer, client.id)
+        return [one for one in self.grants.values() if (one.issuer, one.client) == named]
 
     def grant_of(self, token: str, issuer: str, resource: str, now: float) -> Grant | None:
         """Return the grant of an access token that counts for a resource; None for any other."""
@@ -245,4 +215,4 @@ class Grants:
     def expire(self) -> None:
         """Let no access token count any more; refresh tokens go on."""
         for one in self.grants.values():
-            one.ends = 0.0
+            one.ends = 0.0 if one.access else one.ends

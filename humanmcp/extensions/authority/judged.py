@@ -113,8 +113,9 @@ class JudgedAuthority:
         first = KIND.gist(step, head, inwards=True)[1]
         said = str(request.members.get("method", "")) if request.path == PATH else body
         self._note("in", f"{first} {one_line(said, _SHOWN)}".strip())
-        if self._how.never and BREACHES[self._how.never](self._grants, asked):
-            self._note("broke", self._how.never)
+        never, sent = self._how.never, dict(request.form or request.parameters)
+        if never and BREACHES[never](self._grants, asked, sent):
+            self._note("broke", never)
         request, now = self._changed(asked), time.time()
         found = answers.prepare(asked._replace(request=request), self._grants, now)
         response, values, what = found.right, dict(found.values), "out"
@@ -143,40 +144,31 @@ class JudgedAuthority:
         return request
 
 
-def _asks_other_scope(_grants: Grants, asked: Asked) -> bool:
-    scope = dict(asked.request.parameters).get("scope", "")
-    return asked.step is Step.AUTHORIZE and {*scope.split()} != {"a", "b"}
-
-
-def _names_no_resource(_grants: Grants, asked: Asked) -> bool:
-    request = asked.request
-    said = {Step.AUTHORIZE: request.parameters, Step.TOKEN: request.form}.get(asked.step)
-    return said is not None and dict(said).get("resource") != asked.place.resource
-
-
-def _brings_old_credentials(grants: Grants, asked: Asked) -> bool:
+def _brings_old_credentials(grants: Grants, asked: Asked, said: Mapping[str, str]) -> bool:
     """Return True if an authority is shown a client or a token of another one."""
-    said, issuer = dict([*asked.request.parameters, *asked.request.form]), asked.place.issuer
-    token = digest(said.get("refresh_token", ""))
+    issuer, token = asked.place.issuer, digest(said.get("refresh_token", ""))
     is_old = any(one.refresh == token and one.issuer != issuer for one in grants.grants.values())
     is_known = grants.client(issuer, said.get("client_id", "")) is not None
-    return asked.step in (Step.AUTHORIZE, Step.TOKEN) and (is_old or not is_known)
+    return asked.step in _NAMES_CLIENT and (is_old or not is_known)
 
 
-def _lacks_its_type(_grants: Grants, asked: Asked) -> bool:
-    return asked.step is Step.REGISTER and "application_type" not in asked.request.members
-
-
-def _leaks_a_code(_grants: Grants, asked: Asked) -> bool:
-    is_elsewhere = asked.request.header("host") not in asked.place.origin
-    return "code" in dict(asked.request.form) and is_elsewhere
-
-
-BREACHES: Final[Mapping[str, Callable[[Grants, Asked], bool]]] = {
-    "other scope": _asks_other_scope,
-    "no resource": _names_no_resource,
-    "no application_type": _lacks_its_type,
+_NAMES_CLIENT: Final = (Step.AUTHORIZE, Step.TOKEN)
+BREACHES: Final[Mapping[str, Callable[[Grants, Asked, Mapping[str, str]], bool]]] = {
+    "other scope": lambda _, asked, said: (
+        asked.step is Step.AUTHORIZE and {*said.get("scope", "").split()} != {"a", "b"}
+    ),
+    "no resource": lambda _, asked, said: (
+        asked.step in _NAMES_CLIENT and said.get("resource") != asked.place.resource
+    ),
+    "no application_type": lambda _, asked, __: (
+        asked.step is Step.REGISTER and "application_type" not in asked.request.members
+    ),
     "old credentials": _brings_old_credentials,
-    "leaks": _leaks_a_code,
+    "leaks": lambda _, asked, said: (
+        "code" in said and asked.request.header("host") not in asked.place.origin
+    ),
 }
-"""What no client may do, by what a row of the table names: seen in one of its requests."""
+"""What no client may do, by what a row of the table names: seen in one of its requests.
+
+The last argument is its form, or its query.
+"""

@@ -21,7 +21,7 @@ from humanmcp.locales import in_one_language, say, spoken_language
 from humanmcp.protocol.conversation.transcript import Direction, is_of_step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from starlette.requests import Request
 
@@ -54,9 +54,7 @@ class LessonStep(NamedTuple):
 
 
 def _is_met(wanted: dict[str, Any], answer: WebResponse) -> bool:
-    at = wanted["at"]
-    member = answer.members.get(at.removeprefix("body.")) if at.startswith("body.") else None
-    got = str(answer.status) if at == "status" else member or answer.header(at)
+    got = answer.part(wanted["at"])
     if "own" in wanted:
         return is_own(got, wanted["own"])
     if "other" in wanted:
@@ -93,6 +91,12 @@ def _written() -> Any:  # noqa: ANN401 - the types of TOML
 def words(name: str, language: str = "") -> str:
     """Return `title` or `teaches` of the lesson."""
     found: str = _written()[name][language or spoken_language()]
+    return found
+
+
+def requests() -> Mapping[str, str]:
+    """Return what the client sends, by its name: that of a step, or of one that comes again."""
+    found: Mapping[str, str] = _written()["requests"]
     return found
 
 

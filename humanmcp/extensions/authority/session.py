@@ -22,7 +22,6 @@ import logging
 import math
 import os
 import secrets
-import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -67,7 +66,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.extensions.authority.answers import Asked, Place, Prepared
-    from humanmcp.extensions.authority.grants import Grant, IssuedCode
+    from humanmcp.extensions.authority.grants import Grant
     from humanmcp.inbox.contract import Inbox
 
 logger = logging.getLogger(__name__)
@@ -91,7 +90,7 @@ class Ticket(NamedTuple):
     form: str
     """What the page's form must send."""
     number: int
-    consent: IssuedCode
+    consent: Grant
     client: str
 
 
@@ -110,9 +109,7 @@ Told: TypeAlias = "Callable[[Outgoing | Ticket], object]"
 class _Waiting:
     """A step in the inbox. `out` is what goes out, once somebody decided."""
 
-    asked: Asked
     prepared: Prepared
-    facts: dict[str, Any]
     item: Item
     is_shown: bool = False
     ticket: Ticket | None = None
@@ -124,7 +121,11 @@ class _Waiting:
 
 
 class AuthoritySession:
-    """The session of an authority: an `Attended`. `kept` is the file with the grants."""
+    """The session of an authority: an `Attended`. `kept` is the file with the grants.
+
+    Its thread changes a copy of the grants, which then takes their place: so the event loop reads
+    them as they are, and what the disk refuses is undone by the ones before.
+    """
 
     def __init__(
         self,
@@ -143,7 +144,6 @@ class AuthoritySession:
         self._kept = kept
         self._tell = notify
         self._now = now
-        self._lock = threading.Lock()
         self.is_lost = False
         """What was kept cannot be read: clients must sign in again."""
         self._grants = self._read()
@@ -189,8 +189,7 @@ class AuthoritySession:
         Raises:
             OSError: the disk is full, say.
         """
-        with self._lock:
-            content = json.dumps(self._grants.as_record()).encode()
+        content = json.dumps(self._grants.as_record()).encode()
         self._kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(self._kept.parent, self._kept, content, durable=os.name != "nt")
 
@@ -211,25 +210,21 @@ class AuthoritySession:
         """
         if not token:
             return None, "", ""
-        with self._lock:
-            found = self._grants.grant_of(token, place.issuer, place.resource, self._now())
-            if found is None or self._refuses:
-                self._refuses = self._refuses and found is None
-                return None, "invalid_token", ""
-            if self._wants and self._wants not in found.scope.split():
-                return None, "insufficient_scope", f"{found.scope} {self._wants}".strip()
-            return found, "", ""
+        found = self._grants.grant_of(token, place.issuer, place.resource, self._now())
+        if found is None or self._refuses:
+            self._refuses = self._refuses and found is None
+            return None, "invalid_token", ""
+        if self._wants and self._wants not in found.scope.split():
+            return None, "insufficient_scope", f"{found.scope} {self._wants}".strip()
+        return found, "", ""
 
     def may_use(self, grant: Grant, session: str) -> bool:
         """Return True if a session of MCP was begun by the client of a grant."""
-        with self._lock:
-            return self._grants.owns(grant.client, session)
+        return self._grants.owns(grant.client, session)
 
     def began(self, grant: Grant, session: str) -> None:
         """Note that a client has begun a session of MCP."""
-        with self._lock:
-            is_new = self._grants.own(grant.client, session)
-        if is_new:
+        if self._grants.own(grant.client, session):
             self._do(self._keep_if_possible)
 
     def ask(self, asked: Asked, told: Told) -> None:
@@ -247,6 +242,10 @@ class AuthoritySession:
     def was_written(self, number: int, *, written: bool) -> None:
         """Note whether the system has taken a response, or never will."""
         self._do(partial(self._went_out, number, written))
+
+    def order(self, words: str) -> None:
+        """Follow an order of the process itself, which is in no transcript."""
+        self._do(partial(self._follow, words))
 
     def _do(self, event: Callable[[], object]) -> None:
         self._events.put(event)
@@ -289,16 +288,14 @@ class AuthoritySession:
         if waits >= MOST_WAITING and asked.step in {*self._by_hand, Step.AUTHORIZE}:
             told(Outgoing(_MANY))
             return
-        with self._lock:
-            before = self._grants.copied() if asked.step in _CHANGES else None
+        before = self._grants
         try:
             self._answer(asked, told)
         except (InboxError, OSError) as error:  # what is not kept or recorded has not happened
             logger.warning("a step of signing in cannot be kept: %s", error)
             self._waiting.pop(self._numbers, None)
-            if before is not None:
-                with self._lock:
-                    self._grants.undo(before)
+            if self._grants is not before:
+                self._grants = before.without_ended(self._grants)
                 self._keep_if_possible()
             told(Outgoing(_MANY))
         except Exception:
@@ -326,7 +323,7 @@ class AuthoritySession:
             host=KIND,
             context=json.dumps(facts, ensure_ascii=False),
         )
-        waiting = self._waiting[number] = _Waiting(asked, prepared, facts, item)
+        waiting = self._waiting[number] = _Waiting(prepared, item)
         consent = prepared.consent
         if consent is not None or asked.step in self._by_hand:
             self._inbox.deliver(item)
@@ -347,11 +344,10 @@ class AuthoritySession:
         self._decide(number, response, f"{KIND}: rule {name or 'right'}", mistake=name)
 
     def _prepared(self, asked: Asked) -> Prepared:
-        now = self._now()
-        with self._lock:
-            self._grants.forget_codes(now)
-            found = answers.prepare(asked, self._grants, now)
-        if asked.step in _CHANGES:
+        grants = self._grants.copied() if asked.step in _CHANGES else self._grants
+        found = answers.prepare(asked, grants, self._now())
+        if grants is not self._grants:
+            self._grants = grants
             self._keep()
         if found.client:
             self._session.keep_facts(NegotiatedState(), client=one_line(found.client, 60))
@@ -399,15 +395,16 @@ class AuthoritySession:
         waiting = self._waiting.get(number)
         if waiting is None or waiting.out is not None:
             return
-        verdict = judge(waiting.facts, reply.text)
+        facts = json.loads(waiting.item.context)
+        verdict = judge(facts, reply.text)
         line = verdict.line if verdict.line is not None else reply.anyway and verdict.forced
         answer, _ = read_response(line or "")
         if answer is None or reply.form is not TextForm.STEP:
             self._session.refuse(number, verdict.diagnostics)
             return
-        ready = waiting.facts["ready"].items()
-        chosen = next((name for name, text in ready if text == answer.text), "")
-        mistake = chosen if chosen in mistakes() else ""
+        ready = facts["ready"].items()
+        name = next((name for name, text in ready if text == answer.text), "")
+        mistake = name if name in mistakes() else ""
         try:
             self._decide(number, answer, reply, mistake=mistake, deliberate=verdict.line is None)
         except InboxError as error:  # a full disk, say: nothing went out
@@ -425,24 +422,20 @@ class AuthoritySession:
     ) -> None:
         """Record what goes out, and hand it to whoever waits."""
         waiting = self._waiting[number]
-        values = dict(waiting.prepared.values)
+        item, consent = waiting.item, waiting.prepared.consent
         reply = author if isinstance(author, Reply) else None
         by = author if isinstance(author, str) else author.by
-        consent = waiting.prepared.consent
-        if consent is not None:
-            is_there = leads_to(answer.header("location"), consent.redirect_uri)
-            if reply is None or not is_there:
-                raise AssertionError(by)  # no rule consents, and nothing leads elsewhere
-        gives = consent is not None and named("code") in answer.header("location")
-        decision = ""
+        location, decision = answer.header("location"), ""
+        if consent is not None and (reply is None or not leads_to(location, consent.redirect_uri)):
+            raise AssertionError(by)  # no rule consents, and nothing leads elsewhere
+        gives = consent is not None and named("code") in location
         if reply is not None:
             action = "allow" if gives else "deny" if consent is not None else "answer"
-            step, line = waiting.asked.step.value, waiting.asked.request.text()
             record = DecisionRecord(
-                self._session.name, number, step, line, answer.text, action=action
+                self.name, number, item.method, item.line, answer.text, action=action
             )
             decision = self._session.decided(record, reply)
-        note = note_of_step(KIND, waiting.asked.step, mistake)
+        note = note_of_step(KIND, item.method, mistake)
         try:
             self._session.record(
                 Direction.OUT, answer.text.encode(), number, by=by, note=note, decision=decision
@@ -451,9 +444,11 @@ class AuthoritySession:
             if decision:
                 self._session.take_back(decision)
             raise
+        values = dict(waiting.prepared.values)
         if consent is not None and gives:
-            with self._lock:
-                values["code"] = self._grants.issue_code(consent, self._now())
+            grants = self._grants.copied()
+            values["code"] = grants.issue_code(consent, self._now())
+            self._grants = grants
         self._session.keep_facts(NegotiatedState())
         waiting.answer = Answer(answer.text, by, self._stamp(), deliberate or bool(mistake))
         waiting.out = Outgoing(answer.filled(values), number)
@@ -527,23 +522,22 @@ class AuthoritySession:
 
     def _follow(self, words: str) -> None:
         first, _, rest = words.partition(" ")
-        with self._lock:
-            match first:
-                case "refuse":
-                    self._refuses = True
-                case "expire":
-                    self._grants.expire()
-                case "more":
-                    self._wants = _WRITE
-                case "forget":
-                    self._refuses, self._wants = False, ""
-                    self._armed.clear()
-                    self._by_hand.clear()
-                case "mistake" if (mistake := next_of(rest)) is not None:
-                    self._armed[mistake.step] = mistake
-                case "hand" | "rule" if rest in {*Step}:
-                    (self._by_hand.add if first == "hand" else self._by_hand.discard)(Step(rest))
-                case _:
-                    pass
-        if first == "expire":
-            self._keep_if_possible()
+        match first:
+            case "refuse":
+                self._refuses = True
+            case "expire":
+                self._grants = self._grants.copied()
+                self._grants.expire()
+                self._keep_if_possible()
+            case "more":
+                self._wants = _WRITE
+            case "forget":
+                self._refuses, self._wants = False, ""
+                self._armed.clear()
+                self._by_hand.clear()
+            case "mistake" if (mistake := next_of(rest)) is not None:
+                self._armed[mistake.step] = mistake
+            case "hand" | "rule" if rest in {*Step}:
+                (self._by_hand.add if first == "hand" else self._by_hand.discard)(Step(rest))
+            case _:
+                pass

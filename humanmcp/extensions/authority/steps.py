@@ -10,7 +10,9 @@ from __future__ import annotations
 import enum
 import json
 import re
+import tomllib
 from http.client import responses
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import parse_qsl, quote
 
@@ -37,20 +39,9 @@ class Step(enum.StrEnum):
     """An address at which nothing is."""
 
 
-SECRETS: Final = frozenset(
-    {"code", "state", "code_verifier", "client_secret", "refresh_token", "access_token", "nonce"}
-    | {"client_assertion", "assertion", "subject_token", "actor_token", "id_token_hint"}
-    | {"login_hint", "password", "username", "device_code", "id_token", "token"}
+_NAMES: Final[Mapping[str, list[str]]] = tomllib.loads(
+    Path(__file__).with_name("names.toml").read_text("utf-8")
 )
-"""The parameters and members whose values are kept by the process alone."""
-_SHOWN: Final = frozenset(
-    {"response_type", "client_id", "redirect_uri", "scope", "code_challenge_method", "resource"}
-    | {"grant_type", "prompt", "code_challenge", "iss", "error", "audience", "response_mode"}
-    | {"client_name", "client_uri", "logo_uri", "tos_uri", "policy_uri", "jwks_uri", "contacts"}
-    | {"redirect_uris", "grant_types", "response_types", "token_endpoint_auth_method"}
-    | {"application_type", "software_id", "software_version", "client_id_issued_at"}
-)
-"""The parameters and members whose values are shown as they came."""
 _LONGEST: Final = 4_000
 
 
@@ -124,16 +115,10 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,40}")
 
 
 def _parameter(name: str, value: str) -> str:
-    if name in _SHOWN:
+    if name in _NAMES["shown"]:
         return f"{name}={quote(without_secrets(value), safe=':/ []')}"
-    is_name = name in SECRETS or (value and _NAME.fullmatch(name))
+    is_name = name in _NAMES["secret"] or (value and _NAME.fullmatch(name))
     return f"{name}={named(name)}" if is_name else named("?")
-
-
-_OPEN: Final = frozenset(
-    {"host", "accept", "content-type", "content-length", "user-agent", "origin", "accept-language"}
-    | {"mcp-protocol-version", "accept-encoding", "connection", "referer", "mcp-method"}
-)
 
 
 _SCHEME: Final = re.compile(r"[A-Za-z]{1,12} +(?=\S)")
@@ -148,7 +133,9 @@ def _header(name: str, value: str) -> str:
         return f"{scheme[0]}{named('token')}" if scheme else named("token")
     if low == "referer":
         return without_secrets(value.partition("?")[0])
-    return without_secrets(value) if low in _OPEN or low.startswith("sec-") else named(low)
+    return (
+        without_secrets(value) if low in _NAMES["headers"] or low.startswith("sec-") else named(low)
+    )
 
 
 def _member(name: str, value: Any) -> Any:  # noqa: ANN401 - any JSON value
@@ -157,7 +144,7 @@ def _member(name: str, value: Any) -> Any:  # noqa: ANN401 - any JSON value
         return {key: _member(key, one) for key, one in value.items()}
     if isinstance(value, list):
         return [_member(name, one) for one in value]
-    return value if name in _SHOWN else named(name or "?")
+    return value if name in _NAMES["shown"] else named(name or "?")
 
 
 _HEAD: Final = re.compile(r"HTTP/1\.[01] ([2-5][0-9]{2})(?: [^\n]*)?")
@@ -165,6 +152,10 @@ _HEAD: Final = re.compile(r"HTTP/1\.[01] ([2-5][0-9]{2})(?: [^\n]*)?")
 _HEADER_LINE: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\n]*)")
 OURS: Final = frozenset({"content-length", "transfer-encoding", "connection", "date"})
 """Headers that the connection itself says."""
+
+
+_PARAMETER: Final = re.compile(r'([a-z_]+)="?([^",\s]*)"?')
+"""A parameter of a challenge."""
 
 
 class WebResponse(NamedTuple):
@@ -194,6 +185,21 @@ class WebResponse(NamedTuple):
     def members(self) -> dict[str, Any]:
         """The members of an object in the body; none if it is no object."""
         return WebRequest("", "", body=self.body).members
+
+    def part(self, at: str) -> Any:  # noqa: ANN401 - a header, or any JSON value
+        """Return `status`, a header, `HEADER.PARAMETER` or `body.MEMBER`.
+
+        What is not there is None, and "" for a header.
+        """
+        place, _, name = at.partition(".")
+        if not name:
+            return str(self.status) if at == "status" else self.header(at)
+        if place == "body":
+            return self.members.get(name)
+        if place == "location":  # a brace that is encoded is none of ours
+            query = re.sub("(?i)%7b", "%257B", self.header(place).partition("?")[2])
+            return dict(parse_qsl(query, keep_blank_values=True)).get(name)
+        return dict(_PARAMETER.findall(self.header(place))).get(name)
 
     def filled(self, values: Mapping[str, str]) -> WebResponse:
         """Return it with the values of secrets: what goes out."""

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import pytest
 
 from humanmcp.extensions.authority.answers import Asked, Place
-from humanmcp.extensions.authority.grants import CODE_LIVES, Grants, IssuedCode, challenge_of
+from humanmcp.extensions.authority.grants import CODE_LIVES, Grant, Grants, challenge_of
 from humanmcp.extensions.authority.mistakes import of_step
 from humanmcp.extensions.authority.session import MOST_WAITING, AuthoritySession, Outgoing, Ticket
 from humanmcp.extensions.authority.steps import Step, WebRequest
@@ -35,10 +35,10 @@ class Sitting:
 
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock = 1_000.0
-        self.codes: list[IssuedCode] = []
+        self.codes: list[Grant] = []
         issued = Grants.issue_code
 
-        def issue(grants: Grants, code: IssuedCode, now: float) -> str:
+        def issue(grants: Grants, code: Grant, now: float) -> str:
             self.codes.append(code)
             return issued(grants, code, now)
 

@@ -1,6 +1,7 @@
 """The right answers are right, each mistake is explained, and no text has a secret."""
 
 import base64
+import itertools
 import json
 from functools import cache
 from itertools import chain
@@ -11,9 +12,9 @@ import pytest
 
 from humanmcp.extensions.authority import answers
 from humanmcp.extensions.authority.answers import Place, Prepared, redirect_fits, uris_refused
-from humanmcp.extensions.authority.check import CODES, judge
+from humanmcp.extensions.authority.check import CODES, FITS, RULES, judge
 from humanmcp.extensions.authority.consent import host_of
-from humanmcp.extensions.authority.grants import Grants, challenge_of
+from humanmcp.extensions.authority.grants import CODE_LIVES, Grant, Grants, challenge_of
 from humanmcp.extensions.authority.mistakes import mistakes
 from humanmcp.extensions.authority.mistakes import of_step as choices
 from humanmcp.extensions.authority.musts import musts, of_step, page_of
@@ -220,6 +221,11 @@ TYPED: Final = (
         'HTTP/1.1 400 Bad\ncontent-type: application/json\n\n{"error":"no"}',
         "error-code",
     ),
+    (
+        Step.TOKEN,
+        'HTTP/1.1 400 Bad\ncontent-type: application/json\n\n{"error":[{}]}',
+        "error-code",
+    ),
 )
 
 
@@ -236,6 +242,46 @@ def test_a_typed_answer_is_explained_at_its_place(step: Step, text: str | None, 
     }
     found = codes_of(step, text or changed[code])
     assert code in found
+
+
+ODD: Final[tuple[object, ...]] = (None, True, 0, -1, 1.5, "", "x", [], {}, [[]], [{}], {"x": []})
+
+
+@pytest.mark.parametrize("step", Step)
+def test_whatever_a_member_is_the_check_says_what_is_wrong(step: Step) -> None:
+    """Each member of the right answer, with a value of each kind in its place."""
+    right = prepared(step).right
+    for name, odd in itertools.product(right.members, ODD):
+        body = json.dumps({**right.members, name: odd})
+        codes_of(step, right._replace(body=body).text)
+
+
+def test_a_problem_is_about_what_is_wrong_or_about_the_first_line() -> None:
+    """Also where it is missing."""
+    right = prepared(Step.TOKEN).right
+    for text, about in (
+        (right.text.replace("Bearer", "mac"), "mac"),
+        (right.text.replace('"token_type": "Bearer",', ""), "HTTP/1.1 200 OK"),
+        (right.text.replace('"Bearer"', "7"), '"token_type"'),
+        (right.text.replace("no-store", "public"), "public"),
+    ):
+        (found,) = judge(facts_of(Step.TOKEN, prepared(Step.TOKEN)), text).diagnostics
+        assert text[found.start : found.end] == about
+
+
+@pytest.mark.parametrize("scope", [0, False, [], {}, "a mcp", ["mcp"]])
+def test_a_scope_that_is_no_part_of_what_was_granted_is_a_problem(scope: object) -> None:
+    """Also one that is no text."""
+    right = prepared(Step.TOKEN).right
+    text = right._replace(body=json.dumps({**right.members, "scope": scope})).text
+    assert codes_of(Step.TOKEN, text) == ["scope"]
+
+
+def test_each_rule_of_the_table_is_one_that_the_check_knows() -> None:
+    """Its steps, its problem, and how the part must be; no way to compare is left over."""
+    assert {one.fits for one in RULES} == {*FITS}
+    assert {one.code for one in RULES} <= {*chain(*CODES.values())}
+    assert {step for one in RULES for step in one.steps} <= {*Step}
 
 
 def test_a_token_without_a_scope_may_always_be_refused_with_403() -> None:
@@ -520,6 +566,27 @@ def test_a_code_counts_once_and_its_second_use_ends_what_it_gave() -> None:
     late = consented(grants, client)
     found = answers.token(PLACE, grants, exchanging(client, late), NOW + 301)
     assert found.right.members["error"] == "invalid_grant"
+
+
+def test_a_code_that_nobody_exchanges_is_kept_nowhere_and_forgotten() -> None:
+    """It is a grant without a token; and to expire all tokens ends no code."""
+    grants = Grants()
+    client = registered(grants)
+    code = consented(grants, client)
+    assert grants.as_record()["grants"] == []
+    grants.expire()
+    given = answers.token(PLACE, grants, exchanging(client, code), NOW)
+    (kept,) = grants.as_record()["grants"]
+    assert kept["code"] == ""
+    other = consented(grants, client)
+    assert len(grants.grants) == 2
+    grants.issue_code(Grant(PLACE.issuer, client, PLACE.resource, "mcp"), NOW + CODE_LIVES)
+    assert len(grants.grants) == 2
+    found = answers.token(PLACE, grants, exchanging(client, other), NOW)
+    assert found.right.members["error"] == "invalid_grant"
+    token = given.values["access_token"]
+    assert grants.grant_of(token, PLACE.issuer, PLACE.resource, NOW) is not None
+    assert Grants.read(grants.as_record()).grants[kept["id"]].refresh == kept["refresh"]
 
 
 @pytest.mark.parametrize("method", ["client_secret_post", "client_secret_basic"])
