@@ -99,9 +99,9 @@ def take(text: str, path: Sequence[str]) -> str:
 
 
 def append(text: str, path: Sequence[str], value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Add an item at the end of the list at `path`, and create the list if there is none."""
-    span = span_of(text, path)
-    return put(text, path, [value]) if span is None else _insert(text, span, "", value)
+    """Add an item at the end of the list at `path`; without a list there, there is one then."""
+    at = span_of(text, path)
+    return _insert(text, at, "", value) if at and text[at[0]] == "[" else put(text, path, [value])
 
 
 def with_list(text: str, path: Sequence[str], before: Sequence[Any], after: Sequence[Any]) -> str:

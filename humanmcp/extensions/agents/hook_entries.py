@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common import jsonc
 from humanmcp.protocol.diagnostics.model import line_and_column
-from humanmcp.protocol.json.tree import follow, leaves, object_at
+from humanmcp.protocol.json.tree import array_at, follow, leaves, object_at
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, config_text, parsed
 from humanmcp.setup.hosts import Format, filled_in, from_template, given_to_humanmcp
 
@@ -106,15 +106,10 @@ class HostHooks:
         if not self.trusted_in:
             return True
         trusted = object_at(_value_of(_file(self.trusted_in)), KEY, "state")
-        event, places = next(iter(our_hooks(content).items()))
-        group = next(iter(places))
-        hooks = _hooks_in(content[KEY][event][group])
-        first = next(at for at, hook in enumerate(hooks) if is_our_hook(hook))
+        event, *at = next(_places(content))[1:]
         label = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
-        states = (
-            object_at(trusted, f"{one}:{label}:{group}:{first}")
-            for one in (self.path, self.path.resolve())
-        )
+        named = (f"{one}:{label}:{at[0]}:{at[-1]}" for one in (self.path, self.path.resolve()))
+        states = (object_at(trusted, one) for one in named)
         return any("trusted_hash" in one and one.get("enabled") is not False for one in states)
 
     def switched_off(self) -> Off | None:
@@ -122,9 +117,7 @@ class HostHooks:
         for row in self.off:
             path = _file(row["places"])
             is_here = row.get("system", sys.platform) == sys.platform
-            value = _value_of(path) if is_here else None
-            for name in row["path"]:
-                value = value.get(name) if isinstance(value, dict) else None
+            value = follow(_value_of(path), *row["path"]) if is_here else None
             if row["value"] in (value if isinstance(value, list) else [value]):
                 return Off(path, ".".join(row["path"]), json.dumps(value))
         return None
@@ -221,21 +214,23 @@ def is_our_hook(hook: object) -> bool:
     return any(words[1:2] == ("hook",) for words in called)
 
 
-def _hooks_in(item: object) -> list[Any]:
-    """Return the hooks of an item: those of a group, or the item itself."""
-    group = item.get(KEY) if isinstance(item, dict) else None
-    return group if isinstance(group, list) else [item]
+def _places(content: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each hook of ours in a decoded file: in a group, or in the list itself."""
+    events = object_at(content, KEY)
+    for event in events:
+        for at, item in enumerate(array_at(events, event)):
+            path, group = (KEY, event, str(at)), follow(item, KEY)
+            inside = {(*path, KEY, str(n)): hook for n, hook in enumerate(array_at(group))}
+            hooks = inside if isinstance(group, list) else {path: item}
+            yield from (one for one, hook in hooks.items() if is_our_hook(hook))
 
 
-def our_hooks(content: Mapping[str, Any]) -> dict[str, dict[int, Any]]:
-    """Return our items of a decoded file by their place in each event, without hooks of others."""
-    found: dict[str, dict[int, Any]] = {}
-    for event, items in object_at(content, KEY).items():
-        for at, item in enumerate(items if isinstance(items, list) else ()):
-            ours = [hook for hook in _hooks_in(item) if is_our_hook(hook)]
-            if ours:
-                only = item if item in ours else {**item, KEY: ours}
-                found.setdefault(event, {})[at] = only
+def our_hooks(content: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return our items of each event in a decoded file, each with one hook and none of others."""
+    found: dict[str, list[Any]] = {}
+    for path in _places(content):
+        hook, item = follow(content, *path), follow(content, *path[:3])
+        found.setdefault(path[1], []).append(hook if hook is item else {**item, KEY: [hook]})
     return found
 
 
@@ -257,8 +252,8 @@ def hook_facts(content: Mapping[str, Any], hooks: HostHooks) -> HookFacts | None
     if not ours.keys() >= hooks.events.keys():
         return None
     event = next(iter(hooks.events))
-    item = next(iter(ours[event].values()))
-    (hook, *_) = _hooks_in(item)
+    item = ours[event][0]
+    hook = follow(item, KEY, 0, missing=item)
     usual, matcher = (str(one.get("matcher", "*")) for one in (hooks.events[event], item))
     limited = matcher if matcher not in (usual, "", "*", ".*") else ""
     command = next(str(hook[name]) for name in sorted(_COMMANDS) if name in hook)
@@ -279,66 +274,37 @@ def _limit_of(command: str) -> float:
         return math.inf
 
 
-def _ours_at(content: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return the paths of what goes with our hooks, the last first: also of what is empty then."""
-    found: list[tuple[str, ...]] = []
-    ours, events = our_hooks(content), object_at(content, KEY)
-    for event, places in ours.items():
-        paths = [
-            path for at in places for path in _ours_in(events[event][at], (KEY, event, str(at)))
-        ]
-        is_whole = len(events[event]) == len(paths) == sum(len(path) == 3 for path in paths)
-        found += [(KEY, event)] if is_whole else paths
-    is_whole = bool(ours) and found == [(KEY, event) for event in events]
-    return [(KEY,)] if is_whole else found[::-1]
+def _taken_out(content: Mapping[str, Any]) -> tuple[list[tuple[str, ...]], dict[str, Any]]:
+    """Return the paths to take out of a decoded file, one after the other, and what is left.
 
-
-def _ours_in(item: Any, path: tuple[str, ...]) -> list[tuple[str, ...]]:  # noqa: ANN401 - any JSON value
-    """Return the path of an item with hooks of ours alone, else those of our hooks in it."""
-    hooks = _hooks_in(item)
-    ours = [(*path, KEY, str(at)) for at, hook in enumerate(hooks) if is_our_hook(hook)]
-    return [path] if len(ours) == len(hooks) else ours
-
-
-def of_others(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a decoded file without our hooks, and without the lists that are empty then."""
-    return functools.reduce(_taken, _ours_at(content), dict(content))
-
-
-def _taken(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a value without what is at a path in it."""
-    name, *rest = path
-    if isinstance(value, list):
-        at = int(name)
-        return [*value[:at], *([_taken(value[at], rest)] if rest else ()), *value[at + 1 :]]
-    if rest:
-        return {**value, name: _taken(value[name], rest)}
-    return {other: one for other, one in value.items() if other != name}
-
-
-def without_hooks(text: str, content: Mapping[str, Any]) -> str:
-    """Return the text of a file without our hooks."""
-    return functools.reduce(jsonc.take, _ours_at(content), text)
+    What is empty without a hook of ours goes with it: its group, its list, `hooks`.
+    """
+    left, taken, paths = json.loads(json.dumps(content)), [], [*_places(content)]
+    while paths:
+        *outer, name = path = paths.pop()
+        holder = follow(left, *outer)
+        del holder[int(name) if isinstance(holder, list) else name]
+        taken.append(path)
+        if outer and not holder:
+            paths.append(path[:3] if len(path) > 3 else path[:-1])
+    return taken, left
 
 
 def with_hooks(text: str, content: Mapping[str, Any], items: Mapping[str, Any]) -> str:
     """Return the text of a file, which decodes to `content`, with exactly these items of ours."""
-    ours = {event: list(places.values()) for event, places in our_hooks(content).items()}
-    if ours == {event: [item] for event, item in items.items()}:
+    if our_hooks(content) == {event: [item] for event, item in items.items()}:
         return text
-    text, content = without_hooks(text, content), of_others(content)
+    text = functools.reduce(jsonc.take, _taken_out(content)[0], text)
     if content.get(KEY, {}) is None:
         text = jsonc.put(text, (KEY,), {})
     for event, item in items.items():
-        is_null = object_at(content, KEY).get(event, ()) is None
-        path = (KEY, event)
-        text = jsonc.put(text, path, [item]) if is_null else jsonc.append(text, path, item)
-    return text if text.endswith("\n") else f"{text}\n"
+        text = jsonc.append(text, (KEY, event), item)
+    return text if text.endswith("\n") or not items else f"{text}\n"
 
 
-def _with_ours(content: Mapping[str, Any], items: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a decoded file with these items of ours, and no others of ours."""
-    others = of_others(content)
+def content_with(content: Mapping[str, Any], items: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a decoded file with these items of ours at the end of their lists, and no others."""
+    _taken, others = _taken_out(content)
     events = others.get(KEY) or {}
     added = {event: [*(events.get(event) or ()), item] for event, item in items.items()}
     return {**others, KEY: {**events, **added}} if items else others
@@ -370,20 +336,19 @@ def hooked(file: ConfigFile, items: Mapping[str, Any], new: str) -> ConfigFile:
         if items:
             raise ConfigFileError("not understood", path=file.path)
         return file
-    is_new = bool(items) and not file.text.removeprefix(jsonc.BOM).strip()
-    text, content = (new, json.loads(new)) if is_new else (file.text, file.value)
+    before = file if file.text.removeprefix(jsonc.BOM).strip() else replace(file, text=new)
+    ours = our_hooks(before.value)
     if items:
-        _stop_if_odd(file, items)
-        after = with_hooks(text, content, items)
-    elif ours := our_hooks(content):
-        own = {event: next(iter(places.values())) for event, places in ours.items()}
-        before = file.before(lambda one: hooked(one, own, new))
-        if before is not None and not our_hooks(before.value):
-            return before
-        is_left = of_others(content).keys() - {"version"}
-        after = without_hooks(file.text, content) if is_left else ""
+        _stop_if_odd(before, items)
+    elif ours:
+        own = {event: one for event, (one, *_) in ours.items()}
+        kept = file.before(lambda one: hooked(one, own, new))
+        if kept is not None and not our_hooks(kept.value):
+            return kept
     else:
         return file
-    if after in ("", file.text):
-        return replace(file, text=after)
-    return file.proven(after, _with_ours(content, items))
+    wanted = content_with(before.value, items)
+    if not (items or wanted.keys() - {"version"}):
+        return replace(file, text="")
+    after = with_hooks(before.text, before.value, items)
+    return file if after == file.text else before.proven(after, wanted)

@@ -17,13 +17,12 @@ from humanmcp.common.settings import Settings
 from humanmcp.extensions.agents.hook_entries import (
     BEFORE_THE_END,
     HOOKS,
+    content_with,
     hook_command,
     is_our_hook,
-    of_others,
     our_hooks,
     plugin_facts,
     with_hooks,
-    without_hooks,
 )
 from humanmcp.extensions.agents.host_prompts import PROMPTS
 from humanmcp.locales import say
@@ -237,10 +236,10 @@ def test_a_file_of_any_shape_is_written_or_explained(
         assert ("not JSON" in written.err) is ("not JSON" in told)
     else:
         assert written.status == 0
-        assert of_others(decoded(path.read_text("utf-8"))).keys() - {"mcpServers", "hooks"} == (
-            decoded(text).keys() - {"hooks"}
-        )
-        assert our_hooks(decoded(path.read_text("utf-8"))).keys() == HOOKS[host].events.keys()
+        content = decoded(path.read_text("utf-8"))
+        others = content_with(content, {}).keys() - {"mcpServers", "hooks"}
+        assert others == decoded(text).keys() - {"hooks"}
+        assert our_hooks(content).keys() == HOOKS[host].events.keys()
     removed = run(host, "--approvals", "--remove")
     assert "Traceback" not in removed.err
     if not told:
@@ -337,14 +336,14 @@ def test_hooks_and_comments_of_the_person_stay(host: str) -> None:
     after = with_hooks(before, decoded(before), items)
     for comment in ("// mine", "/* kept */", "// first", "// last"):
         assert comment in after
-    assert of_others(decoded(after)) == decoded(before)
+    assert content_with(decoded(after), {}) == decoded(before)
     assert with_hooks(after, decoded(after), items) == after
     hooks = HOOKS[host]
     slower = hooks.items(hook_command(host, HostCommand("humanmcp", ("serve",)), 900), 900)
     changed = with_hooks(after, decoded(after), slower)
-    assert of_others(decoded(changed)) == decoded(before)
+    assert content_with(decoded(changed), {}) == decoded(before)
     assert decoded(changed)["hooks"][next(iter(items))][-1] == next(iter(slower.values()))
-    left = without_hooks(changed, decoded(changed))
+    left = with_hooks(changed, decoded(changed), {})
     assert decoded(left) == decoded(before)
     assert "// first" in left
 
@@ -367,7 +366,7 @@ def test_what_is_taken_out_is_ours_and_what_is_empty_then(
     kept = {event: items for event, items in left.items() if items or items == events[event]}
     expected = {"a": 1, "hooks": kept} if kept or not events else {"a": 1}
     text = json.dumps(content, indent=2)
-    assert of_others(content) == decoded(without_hooks(text, content)) == expected
+    assert content_with(content, {}) == decoded(with_hooks(text, content, {})) == expected
     assert content == json.loads(text)
 
 
@@ -376,8 +375,8 @@ def test_how_deep_the_rest_of_a_file_is_does_not_matter() -> None:
     deep = "[" * 500 + "]" * 500
     others = '{"a": [], "hooks": {"One": [[], {"hooks": [7, []]}]}}'.replace("[]", deep)
     text = others.replace("7", f"7, {OURS}")
-    left = without_hooks(text, json.loads(text))
-    assert decoded(left) == of_others(json.loads(text)) == json.loads(others)
+    left = with_hooks(text, json.loads(text), {})
+    assert decoded(left) == content_with(json.loads(text), {}) == json.loads(others)
 
 
 def _of_others(items: list[Any] | None) -> list[Any] | None:
