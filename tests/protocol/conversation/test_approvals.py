@@ -450,6 +450,12 @@ def test_a_pattern_covers_what_its_sentence_names_and_nothing_else(
         assert not pattern.fits(asked({k: v for k, v in shown.items() if k != name}, tool))
 
 
+def test_a_pattern_names_each_member_that_it_leaves_open() -> None:
+    """In one order, and as a list reads."""
+    for shown in ({"q": 1, "words": "cats"}, {"words": "cats", "q": 1}):
+        assert _patterns(shown, "Search")["tool"].value == "q, words"
+
+
 @pytest.mark.parametrize(
     ("command", "begins"),
     [
@@ -723,6 +729,14 @@ def test_words_alone_answer_exactly_one_question(
     assert approvals.outcome_of_words(exchange, words, NegotiatedState(tools=ASKS)) == outcome
     found = approval_of(exchange.request.raw, exchange.request, ASKS)
     assert (None if found is None else found.is_alone) is is_alone
+
+
+def test_a_question_without_arguments_has_none() -> None:
+    """Its text is an object all the same."""
+    exchange = exchange_of("tools/call", {"name": "ask"})
+    found = approval_of(exchange.request.raw, exchange.request, ASKS)
+    assert found is not None
+    assert (found.text, found.input, found.is_alone) == ("{}", {}, True)
 
 
 def test_a_card_of_questions_may_be_just_so_long() -> None:
