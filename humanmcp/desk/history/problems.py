@@ -7,14 +7,16 @@ shows by then says whether more are left.
 from __future__ import annotations
 
 import math
+import pickle
 import threading
 import time
 from collections import OrderedDict
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.answering.alone import Remark, is_error, judge_foreign, remarks_on, told
-from humanmcp.common.apart import while_wanted
+from humanmcp.common.apart import LARGE, call, items, while_wanted
 from humanmcp.inbox.contract import Role
 from humanmcp.protocol.validation.captures import captured_line
 from humanmcp.protocol.validation.whole_conversation import RecordingJudge
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from humanmcp.desk.board import SessionView
     from humanmcp.inbox.contract import DeskInbox
+    from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.validation.whole_conversation import Judged
 
 MOST_CHECKED: Final = 5000
@@ -53,13 +56,42 @@ class Checked(NamedTuple):
         return found
 
 
+_Judge: TypeAlias = RecordingJudge | bytes
+"""A judge, or one that knows large messages, packed: to unpack it keeps others waiting."""
+
+
+def _unpacked(judge: _Judge) -> RecordingJudge:
+    if isinstance(judge, RecordingJudge):
+        return judge
+    unpacked: RecordingJudge = pickle.loads(judge)  # noqa: S301 - what `_fed` wrote
+    return unpacked
+
+
+def _fed(judge: _Judge, frame: Frame) -> tuple[_Judge, tuple[Judged, ...]]:
+    """Check the next line; return the judge of the line after it, and what was found."""
+    knowing = _unpacked(judge)
+    found = tuple(knowing.feed(frame.seq, frame))
+    if _weight(judge) + len(frame.raw) <= LARGE:
+        return knowing, found
+    packed = pickle.dumps(knowing)
+    return packed if len(packed) > LARGE else knowing, found
+
+
+def _weight(judge: _Judge) -> int:
+    return len(judge) if isinstance(judge, bytes) else 0
+
+
+def _left(judge: _Judge) -> tuple[Judged, ...]:
+    return _unpacked(judge).end()
+
+
 class _CheckedSession:
-    """The check of one session, as far as it is."""
+    """The check of one session, as far as it is. Large lines are checked apart."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.latest = Checked(is_whole=False)
-        self._judge = RecordingJudge()
+        self._judge: _Judge = RecordingJudge()
         self._found: list[Judged] = []
         self._lines: set[int] = set()
         self._last = self._taken = 0
@@ -76,7 +108,7 @@ class _CheckedSession:
         else:
             is_whole = self._own(inbox, view, until)
             is_over = is_whole and not (self._is_cut or view.facts.is_open)
-            left = self._judge.end() if is_over else ()
+            left = call(_weight(self._judge), _left, self._judge) if is_over else ()
         wrong = tuple(told((*self._found, *left)))
         self.latest = Checked(wrong, len(self._lines), self._is_cut, is_whole, self._remarks)
         return self.latest
@@ -88,8 +120,10 @@ class _CheckedSession:
             self._is_cut = self._taken == MOST_CHECKED
             if self._is_cut or (at and time.monotonic() > until):
                 return self._is_cut
+            size = _weight(self._judge) + len(frame.raw)
+            self._judge, found = call(size, _fed, self._judge, frame, at_once=LARGE)
             self._last, self._taken = frame.seq, self._taken + 1
-            self._keep(self._judge.feed(frame.seq, frame))
+            self._keep(found)
         return True
 
     def _foreign(self, inbox: DeskInbox, view: SessionView, until: float) -> bool:
@@ -100,7 +134,13 @@ class _CheckedSession:
             frames = frames[:MOST_CHECKED]
             if any(one.note for one in frames):  # else it is one message, or none of it is left out
                 self._remarks = tuple(remarks_on([captured_line(one) for one in frames]))
-            self._rest = judge_foreign(frames, goes_on=self._is_cut)
+            judging = partial(judge_foreign, goes_on=self._is_cut)
+            longest = max((len(one.raw) for one in frames), default=0)
+            self._rest = (
+                judging(frames)
+                if longest <= LARGE
+                else iter(tuple(items(longest, judging, frames)))
+            )
         for one in while_wanted(self._rest):
             self._keep((one,))
             if time.monotonic() > until:

@@ -188,20 +188,37 @@ def test_a_message_is_marked_while_its_session_goes_on(home: Path) -> None:
         assert desk.page("/history").count("problem-mark") == 2
 
 
+def _recorded(inbox: FolderInbox, text: str, role: Role) -> SessionView:
+    name = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00.000Z", role))
+    for seq, line in enumerate(text.split("\n"), 1):
+        way = Direction.IN if '"method"' in line else Direction.OUT
+        number = 0 if role is Role.READER else seq
+        inbox.record(name, Frame(seq, "2026-11-20T18:00:00.000Z", way, line.encode(), number))
+    inbox.end(name)
+    facts = inbox.facts(name)
+    return SessionView(facts, badge_of(facts), asker_of(facts))
+
+
+@pytest.mark.parametrize("role", [Role.READER, Role.SERVER])
+@pytest.mark.parametrize("file", FILES)
+def test_what_is_known_of_large_lines_is_packed_from_line_to_line(
+    tmp_path: Path, file: str, role: Role, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same is found as at once, whatever the conversation is about."""
+    inbox = FolderInbox(tmp_path / "home")
+    view = _recorded(inbox, FILES[file], role)
+    at_once = problems.SessionProblems().of(inbox, view)
+    monkeypatch.setattr(problems, "LARGE", 0)
+    assert problems.SessionProblems().of(inbox, view) == at_once
+
+
 @pytest.mark.parametrize("role", [Role.READER, Role.SERVER])
 def test_a_page_waits_no_longer_than_it_may_and_the_next_one_goes_on(
     tmp_path: Path, role: Role
 ) -> None:
     """A file of many megabytes does not hold up the list; nothing is checked twice, or left out."""
     inbox = FolderInbox(tmp_path / "home")
-    name = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00.000Z", role))
-    for seq, line in enumerate(FILES["several"].split("\n"), 1):
-        way = Direction.IN if '"method"' in line else Direction.OUT
-        number = 0 if role is Role.READER else seq
-        inbox.record(name, Frame(seq, "2026-11-20T18:00:00.000Z", way, line.encode(), number))
-    inbox.end(name)
-    facts = inbox.facts(name)
-    view = SessionView(facts, badge_of(facts), asker_of(facts))
+    view = _recorded(inbox, FILES["several"], role)
     whole = problems.SessionProblems().of(inbox, view)
     assert whole.is_whole
     assert whole.wrong
