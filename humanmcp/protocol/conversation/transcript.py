@@ -148,11 +148,20 @@ def recorded_command(frames: Iterable[Frame]) -> tuple[str, ...]:
     return ()
 
 
+_PIECE: Final = 1024 * 1024
+"""The characters that are quoted at once: nobody continues within one call of C."""
+
+
 def to_json(frame: Frame) -> str:
     """Write a frame as one line of JSON, without a line feed; `from_json` reads it."""
     # Member by member: each message waits for this, and `json.dumps` takes three times as long.
     try:
-        raw = _quoted(frame.raw.decode("utf-8"))
+        text = frame.raw.decode("utf-8")
+        if len(text) <= _PIECE:
+            raw = _quoted(text)
+        else:
+            pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
+            raw = f'"{"".join([_quoted(one)[1:-1] for one in pieces])}"'
     except UnicodeDecodeError:
         base64 = binascii.b2a_base64(frame.raw, newline=False).decode("ascii")
         raw = f'{_quoted(frame.text)},"base64":"{base64}"'

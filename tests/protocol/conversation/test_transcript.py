@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from humanmcp.protocol.conversation import transcript
 from humanmcp.protocol.conversation.transcript import (
     COMMAND,
     PLACE,
@@ -44,6 +45,16 @@ def test_a_frame_comes_back_as_it_was_written(  # noqa: PLR0917 - each member of
     line = to_json(frame)
     assert "\n" not in line
     assert from_json(line) == frame
+
+
+@given(st.text(st.sampled_from('ab"\\\n\x01é😀'), max_size=12), st.integers(1, 4))
+def test_a_long_text_is_quoted_in_pieces_as_it_is_as_a_whole(text: str, piece: int) -> None:
+    """Wherever they end: in front of what is escaped, too."""
+    frame = Frame(1, "t", Direction.IN, text.encode())
+    with pytest.MonkeyPatch.context() as patching:
+        patching.setattr(transcript, "_PIECE", piece)
+        in_pieces = to_json(frame)
+    assert in_pieces == to_json(frame)
 
 
 def test_bytes_that_are_no_text_stay_readable_and_exact() -> None:
