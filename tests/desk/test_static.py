@@ -42,10 +42,10 @@ def loaded_by(path: Path) -> set[Path]:
 
 
 def test_the_scripts_stay_small() -> None:
-    """142 KiB for the page, without the editor: a class loads it at once from a small computer."""
+    """144 KiB for the page, without the editor: a class loads it at once from a small computer."""
     loaded = loaded_by(web_folder() / "static" / "desk.js")
     assert {"composer.js", "jsontext.js"} < {path.name for path in loaded}
-    assert sum(path.stat().st_size for path in loaded) < 142 * 1024
+    assert sum(path.stat().st_size for path in loaded) < 144 * 1024
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
