@@ -187,7 +187,7 @@ class WebResponse(NamedTuple):
         return WebRequest("", "", body=self.body).members
 
     def part(self, at: str) -> Any:  # noqa: ANN401 - a header, or any JSON value
-        """Return `status`, a header, `HEADER.PARAMETER` or `body.MEMBER`.
+        """Return `status`, a header, `header.parameter` or `body.member`.
 
         What is not there is None, and "" for a header.
         """
