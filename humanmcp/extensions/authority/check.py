@@ -45,6 +45,7 @@ FITS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "equal in any case": lambda got, right: isinstance(got, str) and got.lower() == right.lower(),
     "in any case": lambda got, right: right in got.lower(),
     "there": lambda got, _: bool(got),
+    "said": lambda got, _: got is not None,
     "list": lambda got, _: isinstance(got, list) and bool(got),
     "names": lambda got, right: isinstance(got, list) and right[0] in got,
     "words": lambda got, right: got is None or {*str(got).split()} <= {*right.split()},
@@ -130,7 +131,8 @@ def _other(code: str, at: str, got: object, wanted: object) -> Found:
     """Return the problem that a part is another one than the right one."""
     place, _, name = at.rpartition(".")
     one = wanted[0] if isinstance(wanted, list) and wanted else wanted
-    detail = (("name", name), ("got", "" if got is None else str(got)), ("wanted", str(one)))
+    said, right = ("" if part is None else str(part) for part in (got, one))
+    detail = (("name", name), ("got", said), ("wanted", right))
     header = place if place not in ("", "body") else f'"{name}"'
     return Found(code, got if isinstance(got, str) and got else header, detail)
 

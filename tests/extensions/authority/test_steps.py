@@ -204,6 +204,11 @@ TYPED: Final = (
         'HTTP/1.1 401\nwww-authenticate: Bearer resource_metadata="http://x/"',
         "metadata-elsewhere",
     ),
+    (
+        Step.CHALLENGE,
+        'HTTP/1.1 401\nwww-authenticate: Bearer resource_metadata=""',
+        "metadata-elsewhere",
+    ),
     (Step.SERVER, None, "foreign-endpoint"),
     (Step.RESOURCE, None, "other-authority"),
     (Step.RESOURCE, "HTTP/1.1 200 OK\n\n", "no-authority"),
@@ -267,6 +272,16 @@ def test_a_problem_is_about_what_is_wrong_or_about_the_first_line() -> None:
     ):
         (found,) = judge(facts_of(Step.TOKEN, prepared(Step.TOKEN)), text).diagnostics
         assert text[found.start : found.end] == about
+
+
+def test_a_state_that_nobody_sent_is_not_called_by_a_name_of_python() -> None:
+    """A person would write it."""
+    grants = Grants()
+    found = answers.authorize(PLACE, grants, asking(registered(grants), state=None))
+    text = found.right.text.replace("iss=", "state=x&iss=")
+    (problem,) = judge(facts_of(Step.AUTHORIZE, found), text).diagnostics
+    assert problem.code == "oauth.state"
+    assert "None" not in describe(problem)
 
 
 @pytest.mark.parametrize("scope", [0, False, [], {}, "a mcp", ["mcp"]])
