@@ -348,22 +348,33 @@ def _no(error: str, why: str, client: RegisteredClient | None = None) -> Prepare
     return Prepared(oauth_error(error, why), client=name, why=f"token {error}")
 
 
+def in_header(request: WebRequest) -> tuple[str, str] | None:
+    """Return the client and its secret in a header `Basic`, ("", "") if unreadable; None without.
+
+    RFC 6749, 2.3.1: both are form-encoded there.
+    """
+    scheme, _, encoded = request.header("authorization").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        pair = base64.b64decode(encoded.strip(), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return "", ""
+    name, _, secret = (unquote(part) for part in pair.partition(":"))
+    return name, secret
+
+
 def _authenticated(
     place: Place, grants: Grants, request: WebRequest, form: Mapping[str, str]
 ) -> RegisteredClient | None:
     """Return the client that asks, as it registered; None for a stranger."""
     name, secret, method = form.get("client_id", ""), form.get("client_secret", ""), "none"
-    scheme, _, encoded = request.header("authorization").partition(" ")
-    if scheme.lower() == "basic":
+    basic = in_header(request)
+    if basic is not None:
+        if secret or form.get("client_id", basic[0]) != basic[0]:  # RFC 6749, 2.3: one method
+            return None
         method = "client_secret_basic"
-        try:
-            pair = base64.b64decode(encoded.strip(), validate=True).decode()
-        except (binascii.Error, ValueError):
-            return None
-        name, _, shown = (unquote(part) for part in pair.partition(":"))
-        if secret or form.get("client_id", name) != name:  # RFC 6749, 2.3: one method, not two
-            return None
-        secret = shown
+        name, secret = basic
     elif secret:
         method = "client_secret_post"
     client = grants.client(place.issuer, name)

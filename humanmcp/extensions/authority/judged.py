@@ -148,7 +148,8 @@ def _brings_old_credentials(grants: Grants, asked: Asked, said: Mapping[str, str
     """Return True if an authority is shown a client or a token of another one."""
     issuer, token = asked.place.issuer, digest(said.get("refresh_token", ""))
     is_old = any(one.refresh == token and one.issuer != issuer for one in grants.grants.values())
-    is_known = grants.client(issuer, said.get("client_id", "")) is not None
+    client, _ = answers.in_header(asked.request) or (said.get("client_id", ""), "")
+    is_known = grants.client(issuer, client) is not None
     return asked.step in _NAMES_CLIENT and (is_old or not is_known)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 import threading
@@ -168,6 +169,21 @@ def test_what_no_client_may_do_is_seen(name: str, more: dict[str, str], *, broke
     one = Careless(ROWS[name], **more)
     one.play()
     assert ("broke" in {what for what, _ in one.seen}) is broke
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_client_that_says_in_a_header_who_it_is_brings_no_old_credentials(
+    *, is_known: bool
+) -> None:
+    """RFC 7591, 2: that is how a client does it which asked for nothing else."""
+    one = Careless(ROWS["oauth_server_moves"])
+    got = one.ask("POST", "/as/register", json.dumps({"redirect_uris": [URI]}).encode())
+    assert got is not None
+    assert got.json["token_endpoint_auth_method"] == "client_secret_basic"
+    client = got.json["client_id"] if is_known else "of-another-server"
+    basic = base64.b64encode(f"{client}:{got.json['client_secret']}".encode()).decode()
+    one.ask("POST", "/as/token", b"grant_type=authorization_code", authorization=f"Basic {basic}")
+    assert ("broke" in {what for what, _ in one.seen}) is not is_known
 
 
 def test_requests_of_one_client_are_answered_one_after_the_other() -> None:
