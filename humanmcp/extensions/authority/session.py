@@ -62,7 +62,7 @@ from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.validation.redaction import without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from humanmcp.extensions.authority.answers import Asked, Place, Prepared
@@ -118,6 +118,15 @@ class _Waiting:
     """When a decision that no browser has fetched is over: its code is."""
     answer: Answer | None = None
     listeners: list[Callable[[Outgoing], object]] = field(default_factory=list)
+
+
+def _fitting(asked: Asked, prepared: Prepared) -> list[Mistake]:
+    """Return the mistakes that the answer to a step can have: one that refuses it has none.
+
+    What a row changes is not in that, and the record would name a mistake that nobody made.
+    """
+    is_refused = bool(prepared.why) and asked.step is not Step.CHALLENGE
+    return [] if is_refused else [one for one in of_step(asked.step) if one.is_about(asked.request)]
 
 
 class AuthoritySession:
@@ -307,8 +316,9 @@ class AuthoritySession:
         self._numbers += 1
         prepared = self._prepared(asked)
         number, text = self._numbers, asked.request.text()
-        mistake = self._mistake(asked)
-        facts = self._facts(asked, prepared)
+        rows = _fitting(asked, prepared)
+        mistake = self._mistake(asked, rows)
+        facts = self._facts(asked, prepared, rows)
         note = note_of_step(KIND, asked.step)
         self._session.record(Direction.IN, text.encode(), number, note=note)
         item = Item(
@@ -353,20 +363,17 @@ class AuthoritySession:
             self._session.keep_facts(NegotiatedState(), client=one_line(found.client, 60))
         return found
 
-    def _mistake(self, asked: Asked) -> Mistake | None:
+    def _mistake(self, asked: Asked, rows: Sequence[Mistake]) -> Mistake | None:
         """Take the mistake that a person has chosen for the next step of this kind."""
-        found = self._armed.get(asked.step)
         is_by_rule = asked.step not in {*self._by_hand, Step.AUTHORIZE}
-        is_made = found is not None and is_by_rule and found.is_about(asked.request)
+        is_made = is_by_rule and self._armed.get(asked.step) in rows
         return self._armed.pop(asked.step) if is_made else None
 
-    def _facts(self, asked: Asked, prepared: Prepared) -> dict[str, Any]:
+    def _facts(self, asked: Asked, prepared: Prepared, rows: Sequence[Mistake]) -> dict[str, Any]:
         """Return what the kind reads beside the request: no secret is in it."""
         consent = prepared.consent
         ready = dict(prepared.ready) or {"right": prepared.right.text}
-        if consent is not None or asked.step is not Step.AUTHORIZE:
-            rows = of_step(asked.step)
-            ready |= {one.id: one.put_into(prepared.right, asked.place).text for one in rows}
+        ready |= {one.id: one.put_into(prepared.right, asked.place).text for one in rows}
         return {
             "step": asked.step.value,
             "right": prepared.right.text,

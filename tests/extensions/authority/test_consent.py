@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
@@ -251,3 +251,47 @@ def test_a_stolen_refresh_token_ends_its_grant_also_on_a_full_disk(
     with full_disk(monkeypatch, Direction.OUT):
         assert given("refresh_token", refresh_token=first)[0] == 503
     assert given("refresh_token", refresh_token=second)[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("step", "request_", "mistake"),
+    [
+        (Step.REGISTER, WebRequest("POST", "/", body="{}"), "register-no-id"),
+        (Step.TOKEN, WebRequest("POST", "/", body="grant_type=refresh_token"), "refresh-same"),
+    ],
+)
+def test_a_mistake_is_not_made_in_an_answer_that_refuses(
+    sitting: Sitting, step: Step, request_: WebRequest, mistake: str
+) -> None:
+    """It waits for the next one: nothing would be wrong, but the record would say so."""
+    sitting.order(f"mistake {mistake}")
+    got = sitting.ask(step, request_)
+    assert isinstance(got, Outgoing)
+    assert got.response.status in {400, 401}
+    members = {"redirect_uris": [URI], "token_endpoint_auth_method": "none"}
+    given = sitting.ask(Step.REGISTER, WebRequest("POST", "/", body=json.dumps(members)))
+    assert isinstance(given, Outgoing)
+    assert ("client_id" in given.response.members) is (step is Step.TOKEN)
+    frames = [*sitting.inbox.frames(sitting.session.name)]
+    made = [one.by for one in frames if mistake in one.note and one.direction is Direction.OUT]
+    assert made == (["oauth: rule register-no-id"] if step is Step.REGISTER else [])
+
+
+def test_only_a_mistake_of_its_request_is_offered_for_a_step_by_hand(sitting: Sitting) -> None:
+    """A code has no refresh token that could be refused, and what is refused has none at all."""
+    ticket = sitting.authorize()
+    assert isinstance(ticket, Ticket)
+    sitting.decide(ticket, "allow")
+    out = sitting.session._waiting[ticket.number].out
+    assert out is not None
+    code = dict(parse_qsl(urlsplit(out.response.header("location")).query))["code"]
+    sitting.order("hand token")
+    form = {"grant_type": "authorization_code", "client_id": sitting.client, "code": code}
+    body = urlencode({**form, "code_verifier": "v" * 43, "redirect_uri": URI})
+    for offers in (True, False):
+        sitting.session.ask(Asked(Step.TOKEN, PLACE, WebRequest("POST", "/", body=body)), print)
+        sitting.session.step(time.monotonic())
+        key = Key(sitting.session.name, max(sitting.session._waiting))
+        ready = json.loads(sitting.inbox.item(key).context)["ready"]
+        assert ("token-mac" in ready) is offers
+        assert "refresh-grant" not in ready
