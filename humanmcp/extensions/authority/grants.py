@@ -212,6 +212,13 @@ class Grants:
                 return found
         return None
 
+    def narrow(self, token: str, scope: str) -> None:
+        """Take from the grant of an access token what a person who gave it left out."""
+        for one in self.grants.values():
+            if one.access == digest(token):
+                kept = [word for word in one.scope.split() if word in scope.split()]
+                one.scope = " ".join(kept) or one.scope
+
     def expire(self) -> None:
         """Let no access token count any more; refresh tokens go on."""
         for one in self.grants.values():

@@ -456,6 +456,12 @@ class AuthoritySession:
             grants = self._grants.copied()
             values["code"] = grants.issue_code(consent, self._now())
             self._grants = grants
+        scope = answer.members.get("scope")
+        if reply is not None and "access_token" in values and isinstance(scope, str):
+            grants = self._grants.copied()
+            grants.narrow(values["access_token"], scope)
+            self._grants = grants
+            self._keep_if_possible()
         self._session.keep_facts(NegotiatedState())
         waiting.answer = Answer(answer.text, by, self._stamp(), deliberate or bool(mistake))
         waiting.out = Outgoing(answer.filled(values), number)

@@ -77,7 +77,7 @@ class Sitting:
         assert isinstance(got, Outgoing)
         return got.response.status
 
-    def authorize(self) -> Outgoing | Ticket:
+    def authorize(self, **more: str) -> Outgoing | Ticket:
         """Open the page of a consent."""
         query = {
             "response_type": "code",
@@ -85,6 +85,7 @@ class Sitting:
             "redirect_uri": URI,
             "code_challenge": challenge_of("v" * 43),
             "code_challenge_method": "S256",
+            **more,
         }
         return self.ask(Step.AUTHORIZE, WebRequest("GET", "/", urlencode(query)))
 
@@ -277,21 +278,49 @@ def test_a_mistake_is_not_made_in_an_answer_that_refuses(
     assert made == (["oauth: rule register-no-id"] if step is Step.REGISTER else [])
 
 
-def test_only_a_mistake_of_its_request_is_offered_for_a_step_by_hand(sitting: Sitting) -> None:
-    """A code has no refresh token that could be refused, and what is refused has none at all."""
-    ticket = sitting.authorize()
+def exchanging(sitting: Sitting, **more: str) -> WebRequest:
+    """Return the exchange of a code that a person has allowed."""
+    ticket = sitting.authorize(**more)
     assert isinstance(ticket, Ticket)
     sitting.decide(ticket, "allow")
     out = sitting.session._waiting[ticket.number].out
     assert out is not None
     code = dict(parse_qsl(urlsplit(out.response.header("location")).query))["code"]
-    sitting.order("hand token")
     form = {"grant_type": "authorization_code", "client_id": sitting.client, "code": code}
     body = urlencode({**form, "code_verifier": "v" * 43, "redirect_uri": URI})
+    return WebRequest("POST", "/", body=body)
+
+
+def test_only_a_mistake_of_its_request_is_offered_for_a_step_by_hand(sitting: Sitting) -> None:
+    """A code has no refresh token that could be refused, and what is refused has none at all."""
+    request = exchanging(sitting)
+    sitting.order("hand token")
     for offers in (True, False):
-        sitting.session.ask(Asked(Step.TOKEN, PLACE, WebRequest("POST", "/", body=body)), print)
+        sitting.session.ask(Asked(Step.TOKEN, PLACE, request), print)
         sitting.session.step(time.monotonic())
         key = Key(sitting.session.name, max(sitting.session._waiting))
         ready = json.loads(sitting.inbox.item(key).context)["ready"]
         assert ("token-mac" in ready) is offers
         assert "refresh-grant" not in ready
+
+
+def test_a_token_has_the_scope_that_the_person_gave_it(sitting: Sitting) -> None:
+    """Who asked for two and was told of one has no way in where the other one is needed."""
+    request = exchanging(sitting, scope="read write")
+    sitting.order("hand token")
+    told: list[Outgoing | Ticket] = []
+    sitting.session.ask(Asked(Step.TOKEN, PLACE, request), told.append)
+    sitting.session.step(time.monotonic())
+    key = Key(sitting.session.name, max(sitting.session._waiting))
+    right = json.loads(sitting.inbox.item(key).context)["right"]
+    text = right.replace('"scope": "read write"', '"scope": "read"')
+    sitting.inbox.send(key, Reply(text, TextForm.STEP, by="terminal"))
+    sitting.look()
+    (found,) = told
+    assert isinstance(found, Outgoing)
+    token = found.response.members["access_token"]
+    sitting.order("more scope")
+    grant, error, scope = sitting.session.grant_of(token, PLACE)
+    assert (grant, error, scope) == (None, "insufficient_scope", "read write")
+    kept = json.loads(sitting.session._kept.read_text())["grants"]
+    assert [one["scope"] for one in kept] == ["read"]
