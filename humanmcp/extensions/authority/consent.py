@@ -33,7 +33,8 @@ _PAGE: Final = Template(Path(__file__).with_name("consent.html").read_text("utf-
 
 
 def _page(title: str, *parts: str, status: int = 200, goes_to: str = "") -> WebResponse:
-    refresh = f'<meta http-equiv="refresh" content="0;url={goes_to}">' if goes_to else ""
+    to = html.escape(goes_to)
+    refresh = f'<meta http-equiv="refresh" content="0;url={to}">' if to else ""
     text = _PAGE.substitute(
         language=spoken_language(),
         refresh=refresh,

@@ -13,7 +13,7 @@ import pytest
 from humanmcp.extensions.authority import answers
 from humanmcp.extensions.authority.answers import Place, Prepared, redirect_fits, uris_refused
 from humanmcp.extensions.authority.check import CODES, FITS, RULES, judge
-from humanmcp.extensions.authority.consent import host_of
+from humanmcp.extensions.authority.consent import again_page, host_of
 from humanmcp.extensions.authority.grants import CODE_LIVES, Grant, Grants, challenge_of
 from humanmcp.extensions.authority.mistakes import mistakes
 from humanmcp.extensions.authority.mistakes import of_step as choices
@@ -375,6 +375,12 @@ def test_an_address_with_a_secret_in_it_is_written_without_it(name: str) -> None
 def test_a_program_that_a_scheme_opens_is_not_taken_for_a_host(uri: str, shown: str) -> None:
     """A person looks there for this computer."""
     assert host_of(uri) == shown
+
+
+def test_a_page_that_loads_an_address_has_nothing_else_of_it() -> None:
+    """The address of a consent is what its sender wrote, and its page leads a browser on."""
+    page = again_page('/as/consent/x"><meta http-equiv="refresh" content="0;url=https:evil.example')
+    assert page.body.count('http-equiv="') == 1
 
 
 def test_what_is_granted_by_mistake_is_a_problem_of_its_own() -> None:
