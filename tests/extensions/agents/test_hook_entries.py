@@ -183,6 +183,20 @@ def test_another_hook_in_the_same_group_stays_in_its_place(
     assert path.read_text("utf-8").count(THEIRS) == group.count(THEIRS)
 
 
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", "If humanmcp is missing, only that dialog asks."),
+        ("ja", "その画面だけが確認します。"),
+    ],
+)
+def test_claude_code_is_told_who_asks_without_humanmcp(
+    run: Callable[..., Ran], language: str, told: str
+) -> None:
+    """Its own dialog does, as measured."""
+    assert told in run("claude-code", "--approvals", "--write", "--lang", language).err
+
+
 def test_a_hook_of_ours_beside_another_is_not_written_again(run: Callable[..., Ran]) -> None:
     """It asks already."""
     path = HOOKS["codex"].path
