@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,11 +11,12 @@ import pytest
 from markupsafe import Markup
 
 from humanmcp.common.settings import Settings
-from humanmcp.desk import command
+from humanmcp.desk import command, rendering
 from humanmcp.desk.desk import BY, Desk
 from humanmcp.desk.guard import Address
 from humanmcp.desk.moments import Around, Listener, Panel, Press
 from humanmcp.inbox.contract import Key
+from humanmcp.locales import say
 from tests.support.desk_process import Desking
 
 KEY: Final = Key("s", 7)
@@ -108,3 +110,26 @@ def test_a_desk_without_extensions_offers_nothing_to_try(tmp_path: Path, desking
         assert 'href="/book"' not in desk.page("/")
         desk.submit("/try")
         assert "/connect" in desk.page("/")
+
+
+@pytest.mark.parametrize(
+    ("around", "told"),
+    [(None, "No host is connected yet."), (Around("a"), "Nothing waits for")],
+)
+def test_who_is_in_an_extensions_place_is_told_to_wait_and_not_to_connect_a_host(
+    around: Around | None, told: str
+) -> None:
+    """A learner's first request may come a moment after the page: nothing else is to be done."""
+    page = rendering.template("inbox/inbox.html")
+    values: dict[str, Any] = {
+        "t": partial(say, "desk"),
+        "around": around,
+        "sessions": [],
+        "running": [],
+    }
+    values |= {"sent": None, "item": None, "device": "", "panel": None, "probes": [], "links": list}
+    shown = "".join(
+        page.blocks["main"](page.new_context({**values, "can_try": True, "opens": 0, "hosts": []}))
+    )
+    assert told in shown
+    assert ("/try" in shown) == (around is None)
