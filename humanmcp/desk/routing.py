@@ -121,13 +121,11 @@ def json_text(result: Any) -> JsonText:  # noqa: ANN401 - any JSON value
 
 
 def written(size: int, function: Callable[[*_Given], _Found], *given: *_Given) -> _Found:
-    """Return what a function of a module returns about messages of this size, in bytes.
+    """Return the `Response` with what a function of a module returns about messages.
 
-    About large ones it is called apart, and what it returns is the `Response` already.
+    `size` is theirs, in bytes: about large ones it is called apart.
     """
-    if size <= LARGE or VISITOR.get() is None:
-        return function(*given)
-    text = apart.call(size, _as_bytes, function, *given)
+    text = apart.call(size, _as_bytes, function, *given, at_once=LARGE)
     return cast("_Found", Response(text, media_type="application/json"))
 
 
