@@ -7,13 +7,14 @@ specification.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.extensions.authority.musts import page_of
-from humanmcp.extensions.authority.steps import Step, WebResponse, read_response
+from humanmcp.extensions.authority.steps import ABSENT, Step, WebResponse, read_response
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, Verdict, line_and_column
 
 if TYPE_CHECKING:
@@ -41,15 +42,16 @@ _BEARER: Final = re.compile(r"(?i)(?:.*,\s*)?bearer(?:\s|$)")
 FITS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "equal": lambda got, right: got == right,
     "equal or not there": lambda got, right: not got or got == right,
-    "equal or not right": lambda got, right: right is None or got == right,
+    "equal or not right": lambda got, right: right in (ABSENT, got),
     "equal in any case": lambda got, right: isinstance(got, str) and got.lower() == right.lower(),
     "in any case": lambda got, right: right in got.lower(),
     "there": lambda got, _: bool(got),
-    "said": lambda got, _: got is not None,
+    "said": lambda got, _: got != ABSENT,
+    "true": lambda got, _: got is True,
     "list": lambda got, _: isinstance(got, list) and bool(got),
     "names": lambda got, right: isinstance(got, list) and right[0] in got,
-    "words": lambda got, right: got is None or {*str(got).split()} <= {*right.split()},
-    "seconds": lambda got, _: got is None or (type(got) is int and got >= 0),
+    "words": lambda got, right: got == ABSENT or {*str(got).split()} <= {*right.split()},
+    "seconds": lambda got, _: got == ABSENT or (type(got) is int and got >= 0),
     "bearer": lambda got, _: _BEARER.match(got) is not None,
 }
 """Whether a part of an answer fits that of the right one."""
@@ -131,7 +133,10 @@ def _other(code: str, at: str, got: object, wanted: object) -> Found:
     """Return the problem that a part is another one than the right one."""
     place, _, name = at.rpartition(".")
     one = wanted[0] if isinstance(wanted, list) and wanted else wanted
-    said, right = ("" if part is None else str(part) for part in (got, one))
+    said, right = (
+        part if isinstance(part, str) else "" if part == ABSENT else json.dumps(part)
+        for part in (got, one)
+    )
     detail = (("name", name), ("got", said), ("wanted", right))
     header = place if place not in ("", "body") else f'"{name}"'
     return Found(code, got if isinstance(got, str) and got else header, detail)
@@ -159,7 +164,7 @@ def _redirect(answer: WebResponse, uri: str) -> Iterator[Found]:
         yield Found("page-elsewhere", answer.body[:40])
     if answer.status not in (302, 303):
         yield _other("status", "status", str(answer.status), "302 / 303")
-    if answer.part("location.access_token") is not None or "access_token" in location:
+    if answer.part("location.access_token") != ABSENT or "access_token" in location:
         yield Found("token-in-address", "access_token")
 
 
@@ -177,11 +182,11 @@ def _is_error(answer: WebResponse) -> bool:
 
 def _error(answer: WebResponse, right: WebResponse) -> Iterator[Found]:
     """An error has a code that is known, and a status that says so."""
-    said = answer.members.get("error")
+    said = answer.members.get("error", "")
     if _is_error(right) and not _is_error(answer):
-        yield _other("granted", "error", answer.status, right.members.get("error"))
+        yield _other("granted", "error", answer.status, right.members.get("error", ""))
         return
     if said not in _TABLE["errors"]:
-        yield _other("error-code", "error", said or "", "invalid_grant")
+        yield _other("error-code", "error", said, "invalid_grant")
     if answer.status < 400:
         yield _other("status", "status", str(answer.status), "400")

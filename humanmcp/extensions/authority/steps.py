@@ -156,6 +156,8 @@ OURS: Final = frozenset({"content-length", "transfer-encoding", "connection", "d
 
 _PARAMETER: Final = re.compile(r'([a-z_]+)="?([^",\s]*)"?')
 """A parameter of a challenge."""
+ABSENT: Final = ()
+"""A part that is not there. `None` is JSON's null, which is."""
 
 
 class WebResponse(NamedTuple):
@@ -189,17 +191,17 @@ class WebResponse(NamedTuple):
     def part(self, at: str) -> Any:  # noqa: ANN401 - a header, or any JSON value
         """Return `status`, a header, `header.parameter` or `body.member`.
 
-        What is not there is None, and "" for a header.
+        What is not there is ABSENT, and "" for a header.
         """
         place, _, name = at.partition(".")
         if not name:
             return str(self.status) if at == "status" else self.header(at)
         if place == "body":
-            return self.members.get(name)
+            return self.members.get(name, ABSENT)
         if place == "location":  # a brace that is encoded is none of ours
             query = re.sub("(?i)%7b", "%257B", self.header(place).partition("?")[2])
-            return dict(parse_qsl(query, keep_blank_values=True)).get(name)
-        return dict(_PARAMETER.findall(self.header(place))).get(name)
+            return dict(parse_qsl(query, keep_blank_values=True)).get(name, ABSENT)
+        return dict(_PARAMETER.findall(self.header(place))).get(name, ABSENT)
 
     def filled(self, values: Mapping[str, str]) -> WebResponse:
         """Return it with the values of secrets: what goes out."""

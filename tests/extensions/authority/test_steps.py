@@ -284,7 +284,7 @@ def test_a_state_that_nobody_sent_is_not_called_by_a_name_of_python() -> None:
     assert "None" not in describe(problem)
 
 
-@pytest.mark.parametrize("scope", [0, False, [], {}, "a mcp", ["mcp"]])
+@pytest.mark.parametrize("scope", [None, 0, False, [], {}, "a mcp", ["mcp"]])
 def test_a_scope_that_is_no_part_of_what_was_granted_is_a_problem(scope: object) -> None:
     """Also one that is no text."""
     right = prepared(Step.TOKEN).right
@@ -315,6 +315,34 @@ ELSEWHERE: Final = (
     "http://127.0.0.1:3999/cb#code={code}",
     "http://127.0.0.1:3998/cb?code={code}",
     "//evil.example",
+OPTIONAL: Final = ("expires_in", "scope")
+
+
+@pytest.mark.parametrize("name", prepared(Step.TOKEN).right.members)
+def test_a_member_that_is_null_is_not_one_that_is_missing(name: str) -> None:
+    """Clients that read it as it should be break there."""
+    right = prepared(Step.TOKEN).right
+    text = right._replace(body=json.dumps({**right.members, name: None})).text
+    (problem,) = judge(facts_of(Step.TOKEN, prepared(Step.TOKEN)), text).diagnostics
+    assert "None" not in describe(problem)
+    left = {one: value for one, value in right.members.items() if one != name}
+    without = codes_of(Step.TOKEN, right._replace(body=json.dumps(left)).text)
+    assert without == ([] if name in OPTIONAL else [problem.code.removeprefix("oauth.")])
+
+
+@pytest.mark.parametrize("said", [None, False, 1, "true", ...])
+def test_metadata_announce_the_issuer_that_a_redirect_has(said: object) -> None:
+    """RFC 9207, 2.3; from 2026-07-28 on it is a sentence of MCP, too."""
+    name, right = "authorization_response_iss_parameter_supported", prepared(Step.SERVER).right
+    assert right.members[name] is True
+    assert f"iss={PLACE.issuer}" in prepared(Step.AUTHORIZE).right.header("location")
+    members = {key: one for key, one in right.members.items() if key != name}
+    members |= {} if said is ... else {name: said}
+    text = right._replace(body=json.dumps(members)).text
+    assert codes_of(Step.SERVER, text) == ["iss-not-announced"]
+    assert versions.R2026_07 in page_of("iss-not-announced", versions.R2026_07)
+
+
     "",
 )
 
