@@ -27,7 +27,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from humanmcp.answering.steps import note_of_step
 from humanmcp.extensions.authority import answers
@@ -101,6 +101,7 @@ class Outgoing(NamedTuple):
     number: int = 0
 
 
+Changed = TypeVar("Changed")
 Told: TypeAlias = "Callable[[Outgoing | Ticket], object]"
 """It gets the response, or the ticket of a consent. It is called once, from another thread."""
 
@@ -208,6 +209,13 @@ class AuthoritySession:
             self._keep()
         except OSError as error:
             logger.warning("the sign-ins are not kept: %s", error)
+
+    def _change(self, change: Callable[[Grants], Changed]) -> Changed:
+        """Change a copy of the grants, which then takes their place."""
+        grants = self._grants.copied()
+        result = change(grants)
+        self._grants = grants
+        return result
 
     # -- from the event loop ----------------------------------------------------------------------
 
@@ -354,11 +362,12 @@ class AuthoritySession:
         self._decide(number, response, f"{KIND}: rule {name or 'right'}", mistake=name)
 
     def _prepared(self, asked: Asked) -> Prepared:
-        grants = self._grants.copied() if asked.step in _CHANGES else self._grants
-        found = answers.prepare(asked, grants, self._now())
-        if grants is not self._grants:
-            self._grants = grants
+        prepare = partial(answers.prepare, asked, now=self._now())
+        if asked.step in _CHANGES:
+            found = self._change(prepare)
             self._keep()
+        else:
+            found = prepare(self._grants)
         if found.client:
             self._session.keep_facts(NegotiatedState(), client=one_line(found.client, 60))
         return found
@@ -453,14 +462,10 @@ class AuthoritySession:
             raise
         values = dict(waiting.prepared.values)
         if consent is not None and gives:
-            grants = self._grants.copied()
-            values["code"] = grants.issue_code(consent, self._now())
-            self._grants = grants
+            values["code"] = self._change(lambda it: it.issue_code(consent, self._now()))
         scope = answer.members.get("scope")
         if reply is not None and "access_token" in values and isinstance(scope, str):
-            grants = self._grants.copied()
-            grants.narrow(values["access_token"], scope)
-            self._grants = grants
+            self._change(lambda it: it.narrow(values["access_token"], scope))
             self._keep_if_possible()
         self._session.keep_facts(NegotiatedState())
         waiting.answer = Answer(answer.text, by, self._stamp(), deliberate or bool(mistake))
@@ -539,8 +544,7 @@ class AuthoritySession:
             case "refuse":
                 self._refuses = True
             case "expire":
-                self._grants = self._grants.copied()
-                self._grants.expire()
+                self._change(Grants.expire)
                 self._keep_if_possible()
             case "more":
                 self._wants = _WRITE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -291,6 +291,36 @@ def exchanging(sitting: Sitting, **more: str) -> WebRequest:
     return WebRequest("POST", "/", body=body)
 
 
+def test_no_change_is_made_in_the_grants_that_the_event_loop_reads(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is made in a copy first: a registration, a consent, a token, less scope, the end."""
+    changed: list[str] = []
+
+    def watched(name: str) -> Callable[..., object]:
+        change = getattr(Grants, name)
+
+        def watch(grants: Grants, *given: object) -> object:
+            changed.append(name)
+            assert sitting.session._grants is not grants, name
+            return change(grants, *given)
+
+        return watch
+
+    changes = ("register", "issue_code", "exchange", "narrow", "refresh", "expire")
+    for name in changes:
+        monkeypatch.setattr(Grants, name, watched(name))
+    members = {"redirect_uris": [URI], "token_endpoint_auth_method": "none"}
+    sitting.ask(Step.REGISTER, WebRequest("POST", "/", body=json.dumps(members)))
+    given = by_hand(sitting, exchanging(sitting, scope="read write"), '"read write"', '"read"')
+    form = {"grant_type": "refresh_token", "client_id": sitting.client}
+    body = urlencode({**form, "refresh_token": given["refresh_token"]})
+    sitting.order("rule token")
+    sitting.ask(Step.TOKEN, WebRequest("POST", "/", body=body))
+    sitting.order("expire")
+    assert changed == [*changes]
+
+
 def test_only_a_mistake_of_its_request_is_offered_for_a_step_by_hand(sitting: Sitting) -> None:
     """A code has no refresh token that could be refused, and what is refused has none at all."""
     request = exchanging(sitting)
@@ -304,21 +334,26 @@ def test_only_a_mistake_of_its_request_is_offered_for_a_step_by_hand(sitting: Si
         assert "refresh-grant" not in ready
 
 
-def test_a_token_has_the_scope_that_the_person_gave_it(sitting: Sitting) -> None:
-    """Who asked for two and was told of one has no way in where the other one is needed."""
-    request = exchanging(sitting, scope="read write")
+def by_hand(sitting: Sitting, request: WebRequest, part: str, instead: str) -> dict[str, str]:
+    """Let a person answer a request for a token with a part replaced. Returns what goes out."""
     sitting.order("hand token")
     told: list[Outgoing | Ticket] = []
     sitting.session.ask(Asked(Step.TOKEN, PLACE, request), told.append)
     sitting.session.step(time.monotonic())
     key = Key(sitting.session.name, max(sitting.session._waiting))
-    right = json.loads(sitting.inbox.item(key).context)["right"]
-    text = right.replace('"scope": "read write"', '"scope": "read"')
+    text = json.loads(sitting.inbox.item(key).context)["right"].replace(part, instead)
     sitting.inbox.send(key, Reply(text, TextForm.STEP, by="terminal"))
     sitting.look()
     (found,) = told
     assert isinstance(found, Outgoing)
-    token = found.response.members["access_token"]
+    given: dict[str, str] = found.response.members
+    return given
+
+
+def test_a_token_has_the_scope_that_the_person_gave_it(sitting: Sitting) -> None:
+    """Who asked for two and was told of one has no way in where the other one is needed."""
+    request = exchanging(sitting, scope="read write")
+    token = by_hand(sitting, request, '"read write"', '"read"')["access_token"]
     sitting.order("more scope")
     grant, error, scope = sitting.session.grant_of(token, PLACE)
     assert (grant, error, scope) == (None, "insufficient_scope", "read write")

@@ -522,6 +522,7 @@ def test_a_wrong_request_asks_nobody(changed: dict[str, str | None], error: str)
 @pytest.mark.parametrize("name", ["code_challenge_method", "response_mode", "prompt", "state", "x"])
 def test_no_parameter_comes_twice(name: str) -> None:
     """RFC 6749, 3.1: who reads the first one, and who the last one, would disagree."""
+    assert all(f"why {found.why}" in sentences_of("oauth", one) for one in LANGUAGES), found.why
     grants = Grants()
     asked = asking(registered(grants), **{name: "S256"})
     twice = answers.authorize(PLACE, grants, asked._replace(query=f"{name}=S256&{asked.query}"))
@@ -584,6 +585,7 @@ def test_a_code_is_exchanged_only_for_whom_it_was_made(changed: dict[str, str], 
 def test_a_code_of_another_client_of_the_same_authority_is_unknown() -> None:
     """And whoever has it by right can still use it."""
     grants = Grants()
+    assert all(f"why {found.why}" in sentences_of("oauth", one) for one in LANGUAGES), found.why
     client, other = registered(grants), registered(grants)
     code = consented(grants, client)
     stolen = answers.token(PLACE, grants, exchanging(other, code), NOW)
