@@ -23,9 +23,10 @@ from humanmcp.extensions.authority.grants import (
     challenge_of,
     digest,
 )
-from humanmcp.extensions.authority.steps import Step, WebRequest, WebResponse, named
+from humanmcp.extensions.authority.steps import Step, WebRequest, WebResponse, given_back, named
 from humanmcp.locales import say
 from humanmcp.protocol.http.outbound import PATH
+from humanmcp.protocol.validation.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -118,7 +119,7 @@ class Prepared(NamedTuple):
     """A right answer. `values` are its secrets, by name; `client` is the name of who asks."""
 
     right: WebResponse
-    values: Mapping[str, str] = {}
+    values: Mapping[str, Any] = {}
     client: str = ""
     why: str = ""
     """The code of what is wrong with the request, "" for nothing."""
@@ -132,11 +133,12 @@ def challenge(place: Place, error: str = "", scope: str = "") -> Prepared:
     """Ask for a token. RFC 6750, 3: without `error` where no token came."""
     parts = [f'error="{error}"'] if error else []
     parts += [f'resource_metadata="{place.resource_metadata}"']
-    parts += [f'scope="{scope}"'] if scope else []
+    said, values = given_back({"scope": scope} if scope else {})
+    parts += [f'{name}="{one}"' for name, one in said.items()]
     header, members = f"Bearer {', '.join(parts)}", {"error": error or "invalid_token"}
     status = 403 if error == "insufficient_scope" else 401
     right = WebResponse.of_json(status, members, www_authenticate=header)
-    return Prepared(right, why=error or "no token")
+    return Prepared(right, values, why=error or "no token")
 
 
 def metadata(place: Place, *parts: str) -> Prepared:
@@ -154,8 +156,8 @@ def oauth_error(error: str, description: str, status: int = 400, **headers: str)
 
 def register(place: Place, grants: Grants, request: WebRequest) -> Prepared:
     """Register a client (RFC 7591)."""
-    asked = request.members
-    name = asked.get("client_name")
+    asked, shown = request.members, request.shown
+    name = shown.get("client_name")
     name = name[:_LONGEST_NAME] if isinstance(name, str) else ""
     uris = asked.get("redirect_uris")
     wrong = uris_refused(uris)
@@ -167,6 +169,7 @@ def register(place: Place, grants: Grants, request: WebRequest) -> Prepared:
         error = oauth_error("invalid_client_metadata", "unknown token_endpoint_auth_method")
         return Prepared(error, client=name, why="method refused")
     client, secret = grants.register(place.issuer, name, uris, method)
+    said, kept = given_back({name: asked[name] for name in _ECHOED if name in asked}, shown)
     members: dict[str, Any] = {
         "client_id": client.id,
         **(
@@ -174,17 +177,19 @@ def register(place: Place, grants: Grants, request: WebRequest) -> Prepared:
             if secret
             else {}
         ),
-        **{name: asked[name] for name in _ECHOED if name in asked},
-        "redirect_uris": uris,
+        **said,
         "token_endpoint_auth_method": method,
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
     }
     right = WebResponse.of_json(201, members, cache_control="no-store")
-    return Prepared(right, {"client_secret": secret}, name)
+    return Prepared(right, {"client_secret": secret, **kept}, name)
 
 
-_ECHOED: Final = ("client_name", "client_uri", "logo_uri", "scope", "application_type", "contacts")
+_ECHOED: Final = (
+    *("client_name", "client_uri", "logo_uri", "scope", "application_type", "contacts"),
+    "redirect_uris",
+)
 
 
 def uris_refused(uris: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -221,6 +226,15 @@ def _split(uri: Any) -> SplitResult | None:  # noqa: ANN401 - any JSON value
 def _is_loopback(uri: str) -> bool:
     parts = _split(uri)
     return parts is not None and parts.scheme == "http" and parts.hostname in _LOOPBACK
+
+
+def host_of(uri: str) -> str:
+    """Return where a redirect leads: its host, or the program that its scheme opens."""
+    parts = urlsplit(uri)
+    host = parts.hostname or ""
+    if parts.scheme in ("http", "https"):
+        return host
+    return f"{parts.scheme}://{host}" if host else f"{parts.scheme}:"
 
 
 def redirect_fits(asked: str, registered: str) -> bool:
@@ -265,7 +279,7 @@ def authorize(place: Place, grants: Grants, request: WebRequest) -> Prepared:
         *(place.issuer, client.id, place.resource, asked.get("scope") or SCOPE),
         *(uri, asked.get("code_challenge", ""), "redirect_uri" in asked),
     )
-    values = {"state": asked["state"]} if "state" in asked else {}
+    values = {name: asked[name] for name in ("state",) if name in asked} | {"redirect_uri": uri}
     why, error = _refused(place, asked, twice)
     if error and not _is_loopback(uri):
         # RFC 9700, 4.11.2: else anybody could register, and send a browser wherever they like
@@ -309,10 +323,11 @@ def _refused(place: Place, asked: Mapping[str, str], twice: list[str]) -> tuple[
 
 def redirect(issued: Grant, values: Mapping[str, str], **said: str) -> WebResponse:
     """Send the browser back to the client. RFC 9207: with the issuer."""
-    pairs = {**said, **{name: named(name) for name in values}, "iss": issued.issuer}
-    query = urlencode(pairs, safe="{}:/", quote_via=quote)
-    join = "&" if "?" in issued.redirect_uri else "?"
-    headers = (("location", f"{issued.redirect_uri}{join}{query}"), ("cache-control", "no-store"))
+    state = {"state": named("state")} if "state" in values else {}
+    query = urlencode({**said, **state, "iss": issued.issuer}, safe="{}:/", quote_via=quote)
+    uri = without_secrets(issued.redirect_uri)
+    location = f"{uri}{'&' if '?' in uri else '?'}{query}"
+    headers = (("location", location), ("cache-control", "no-store"))
     return WebResponse(302, headers)
 
 
@@ -403,15 +418,16 @@ def _by_code(
 
 
 def _tokens(client: RegisteredClient, grant: Grant, now: float) -> Prepared:
+    said, kept = given_back({"scope": grant.scope})
     members = {
         "access_token": named("access_token"),
         "token_type": "Bearer",
         "expires_in": int(TOKEN_LIVES),
         "refresh_token": named("refresh_token"),
-        "scope": grant.scope,
+        **said,
     }
     right = WebResponse.of_json(200, members, cache_control="no-store", pragma="no-cache")
-    return Prepared(right, grant.renew(now), client.name)
+    return Prepared(right, grant.renew(now) | kept, client.name)
 
 
 def elsewhere() -> Prepared:

@@ -10,12 +10,12 @@ import html
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
-from humanmcp.extensions.authority.answers import SECTION
+from humanmcp.extensions.authority.answers import SECTION, host_of
 from humanmcp.extensions.authority.steps import WebResponse
 from humanmcp.locales import say, spoken_language
 from humanmcp.protocol.json.visible import one_line
+from humanmcp.protocol.validation.redaction import without_secrets
 
 if TYPE_CHECKING:
     from humanmcp.extensions.authority.session import Ticket
@@ -44,22 +44,13 @@ def _page(title: str, *parts: str, status: int = 200, goes_to: str = "") -> WebR
     return WebResponse(status, _HEADERS, text)
 
 
-def host_of(uri: str) -> str:
-    """Return where a redirect leads: its host, or the program that its scheme opens."""
-    parts = urlsplit(uri)
-    host = parts.hostname or ""
-    if parts.scheme in ("http", "https"):
-        return host
-    return f"{parts.scheme}://{host}" if host else f"{parts.scheme}:"
-
-
 def waiting_page(ticket: Ticket, path: str) -> WebResponse:
     """Return the page of a consent that waits; `path` is where it is decided."""
     shown = (
         ("client", ticket.client or say(SECTION, "no name")),
         ("host", host_of(ticket.consent.redirect_uri)),
-        ("redirect", ticket.consent.redirect_uri),
-        ("scope", ticket.consent.scope),
+        ("redirect", without_secrets(ticket.consent.redirect_uri)),
+        ("scope", without_secrets(ticket.consent.scope)),
         ("resource", ticket.consent.resource),
     )
     rows = "".join(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from humanmcp.extensions.authority import check
-from humanmcp.extensions.authority.consent import host_of
 from humanmcp.extensions.authority.mistakes import mistakes
 from humanmcp.extensions.authority.musts import in_use, of_step
 from humanmcp.extensions.authority.steps import Step, WebRequest, named, read_response
@@ -28,7 +27,7 @@ _HELD: Final = frozenset({Step.RESOURCE, Step.SERVER, Step.REGISTER, Step.TOKEN,
 
 
 _NOTHING: Final = {
-    **dict.fromkeys(("right", "why", "client", "redirect", "scope", "resource"), ""),
+    **dict.fromkeys(("right", "why", "client", "host", "redirect", "scope", "resource"), ""),
     "step": Step.ELSEWHERE,
     "ready": {},
     "consent": False,
@@ -103,7 +102,6 @@ class OAuthSteps:
         problems = self.judge(item, draft).diagnostics if touched else ()
         return {
             **facts,
-            "host": host_of(facts["redirect"]) if facts["redirect"] else "",
             "parameters": [*parameters_of(request_in(item.line))],
             "musts": [
                 (say(SECTION, f"who {one.who}"), one.plain, one.address(version))

@@ -389,8 +389,9 @@ class AuthoritySession:
             "ready": ready,
             "why": prepared.why,
             "client": prepared.client or without_secrets(asked.request.header("user-agent"))[:60],
-            "redirect": "" if consent is None else consent.redirect_uri,
-            "scope": "" if consent is None else consent.scope,
+            "host": "" if consent is None else answers.host_of(consent.redirect_uri),
+            "redirect": "" if consent is None else without_secrets(consent.redirect_uri),
+            "scope": "" if consent is None else without_secrets(consent.scope),
             "resource": asked.place.resource,
             "consent": consent is not None,
             "version": in_use(asked.request.header("mcp-protocol-version")),
@@ -442,7 +443,8 @@ class AuthoritySession:
         reply = author if isinstance(author, Reply) else None
         by = author if isinstance(author, str) else author.by
         location, decision = answer.header("location"), ""
-        if consent is not None and (reply is None or not leads_to(location, consent.redirect_uri)):
+        uri = "" if consent is None else without_secrets(consent.redirect_uri)
+        if consent is not None and (reply is None or not leads_to(location, uri)):
             raise AssertionError(by)  # no rule consents, and nothing leads elsewhere
         gives = consent is not None and named("code") in location
         if reply is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import json
 import re
+import string
 import tomllib
 from http.client import responses
 from pathlib import Path
@@ -78,18 +79,19 @@ class WebRequest(NamedTuple):
         found = _decoded(self.body)
         return found if isinstance(found, dict) else {}
 
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The members as they are written: without secrets."""
+        found: dict[str, Any] = json.loads(_written(self.members))
+        return found
+
     def text(self) -> str:
         """Return it as it came, with the names of secrets in the place of their values."""
         query = f"?{_without(self.parameters)}" if self.query else ""
-        lines = [f"{self.method} {quote(self.path)}{query} HTTP/1.1"]
+        lines = [f"{self.method} {without_secrets(quote(self.path))}{query} HTTP/1.1"]
         lines += (f"{name}: {_header(name, value)}" for name, value in self.headers)
-        body = self.body
-        found = _decoded(body)
-        if isinstance(found, dict | list):
-            written = json.dumps(_member("", found), ensure_ascii=False, indent=2)
-            body = without_secrets(written)
-        else:
-            body = _without(self.form)
+        found = _decoded(self.body)
+        body = _written(found) if isinstance(found, dict | list) else _without(self.form)
         end = f"\n\n{visible(body)}" if body else ""
         return visible("\n".join(lines))[:_LONGEST] + end[:_LONGEST]
 
@@ -104,6 +106,29 @@ def _decoded(body: str) -> Any:  # noqa: ANN401 - any JSON value
     except (ValueError, RecursionError):
         return None
     return found
+
+
+def _written(found: Any) -> str:  # noqa: ANN401 - any JSON value
+    return without_secrets(json.dumps(_member("", found), ensure_ascii=False, indent=2))
+
+
+def given_back(
+    members: Mapping[str, Any], shown: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what is written of members that go back to who sent them, and the values left out.
+
+    `shown` are the members as they are written elsewhere. What is not the same there has a secret
+    in it, and what has a brace could be taken for the name of one: the client gets back both.
+    """
+    shown = (
+        {name: without_secrets(one) for name, one in members.items()} if shown is None else shown
+    )
+    kept = {
+        name: one
+        for name, one in members.items()
+        if shown.get(name) != one or "{" in json.dumps(one)
+    }
+    return {**members, **{name: named(name) for name in kept}}, kept
 
 
 def _without(pairs: list[tuple[str, str]]) -> str:
@@ -156,6 +181,7 @@ OURS: Final = frozenset({"content-length", "transfer-encoding", "connection", "d
 
 _PARAMETER: Final = re.compile(r'([a-z_]+)="?([^",\s]*)"?')
 """A parameter of a challenge."""
+_PRINTED: Final = f"{string.punctuation} "
 ABSENT: Final = ()
 """A part that is not there. `None` is JSON's null, which is."""
 
@@ -203,16 +229,32 @@ class WebResponse(NamedTuple):
             return dict(parse_qsl(query, keep_blank_values=True)).get(name, ABSENT)
         return dict(_PARAMETER.findall(self.header(place))).get(name, ABSENT)
 
-    def filled(self, values: Mapping[str, str]) -> WebResponse:
-        """Return it with the values of secrets: what goes out."""
-        pattern = re.compile("|".join(re.escape(named(one)) for one in values) or r"(?!)")
-        location = lambda found: quote(values[found[0][1:-1]], safe="")  # noqa: E731 - used once
-        plain = lambda found: json.dumps(values[found[0][1:-1]])[1:-1]  # noqa: E731 - likewise
-        headers = tuple(
-            (name, pattern.sub(location, value) if name.lower() == "location" else value)
-            for name, value in self.headers
-        )
-        return self._replace(headers=headers, body=pattern.sub(plain, self.body))
+    def filled(self, values: Mapping[str, Any]) -> WebResponse:
+        """Return it with the values of secrets: what goes out.
+
+        A redirect leads to the value `redirect_uri`, which is written there without secrets.
+        """
+        name = f"({'|'.join(map(re.escape, values)) or '(?!)'})"
+        uri = values.get("redirect_uri", "")
+        shown, scope = without_secrets(uri), named("scope")
+
+        def header(key: str, value: str) -> str:
+            if key == "www-authenticate":
+                return value.replace(scope, quote(str(values.get("scope", scope)), _PRINTED))
+            if key != "location":
+                return value
+            lead = uri if value.startswith(shown) else ""
+            rest = value.removeprefix(shown)
+            return lead + re.sub(rf"{{{name}}}", lambda one: quote(str(values[one[1]]), ""), rest)
+
+        def member(found: re.Match[str]) -> str:
+            value = values[found[1] or found[2]]
+            text = json.dumps(value)
+            return text[1:-1] if found[2] and isinstance(value, str) else text
+
+        headers = tuple((one, header(one.lower(), it)) for one, it in self.headers)
+        body = re.sub(rf'"{{{name}}}"|{{{name}}}', member, self.body)
+        return self._replace(headers=headers, body=body)
 
 
 def read_response(text: str) -> tuple[WebResponse | None, int]:

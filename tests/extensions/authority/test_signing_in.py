@@ -238,6 +238,8 @@ def test_a_session_is_of_the_client_that_began_it(home: Path) -> None:
         assert sent(one, newer, session) == 202
 
 
+NAME: Final = "ghp_c4n4ryQz7c4n4ryQz7c4n4ryQz7c4n4ry"
+"""A secret in what a client says of itself."""
 NAMED: Final = r"GET /[a-z/]+\{(?:name|session)\}[a-z/]*(?:\{(?:number|seq)\}[a-z/]*)?"
 SHOWN: Final = (
     *(key.removeprefix("GET ") for key in RIGHTS if re.fullmatch(NAMED, key)),
@@ -250,7 +252,9 @@ SHOWN: Final = (
 def test_no_secret_is_written_anywhere(home: Path, serving: ServingHttp, client: SigningIn) -> None:
     """Not in the inbox, the transcript, the log, the kept sign-ins, an export, a page or a call."""
     client.register(token_endpoint_auth_method="client_secret_post")
-    got = client.register(token_endpoint_auth_method="client_secret_post")
+    named = {"client_name": f"Client {NAME}", "contacts": [NAME], "client_uri": "{client_secret}"}
+    got = client.register(token_endpoint_auth_method="client_secret_post", **named)
+    assert {name: got.json[name] for name in named} == named
     secret = got.json["client_secret"]
     opened = client.open()
     decide(home, "--allow")
@@ -258,8 +262,8 @@ def test_no_secret_is_written_anywhere(home: Path, serving: ServingHttp, client:
     client.mcp(said["access_token"])
     client.refresh(said["refresh_token"], client_secret=secret)
     client.mcp(said["access_token"])
-    client.secrets.append(secret)
-    assert len(client.secrets) == 8
+    client.secrets += [secret, NAME]
+    assert len(client.secrets) == 9
     written = written_in(home)
     assert "{code}" in written
     (facts,) = [one for one in FolderInbox(home).sessions() if one.role is Role.ENDPOINT]

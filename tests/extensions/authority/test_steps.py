@@ -11,16 +11,24 @@ from urllib.parse import urlencode
 import pytest
 
 from humanmcp.extensions.authority import answers
-from humanmcp.extensions.authority.answers import Place, Prepared, redirect_fits, uris_refused
+from humanmcp.extensions.authority.answers import (
+    Place,
+    Prepared,
+    host_of,
+    redirect_fits,
+    uris_refused,
+)
 from humanmcp.extensions.authority.check import CODES, FITS, RULES, judge
-from humanmcp.extensions.authority.consent import again_page, host_of
+from humanmcp.extensions.authority.consent import again_page, waiting_page
 from humanmcp.extensions.authority.grants import CODE_LIVES, Grant, Grants, challenge_of
 from humanmcp.extensions.authority.mistakes import mistakes
 from humanmcp.extensions.authority.mistakes import of_step as choices
 from humanmcp.extensions.authority.musts import musts, of_step, page_of
+from humanmcp.extensions.authority.session import Ticket
 from humanmcp.extensions.authority.steps import Step, WebRequest, WebResponse, read_response
 from humanmcp.locales import LANGUAGES, describe, sentences_of
 from humanmcp.protocol.tables import versions
+from humanmcp.protocol.validation.redaction import without_secrets
 
 PLACE: Final = Place("http://127.0.0.1:8080")
 URI: Final = "http://127.0.0.1:3999/cb"
@@ -307,14 +315,6 @@ def test_a_token_without_a_scope_may_always_be_refused_with_403() -> None:
     assert codes_of(Step.CHALLENGE, said) == []
 
 
-ELSEWHERE: Final = (
-    "https://evil.example/cb?code={code}",
-    "http://127.0.0.1:3999/cb.evil.example?code={code}",
-    "http://127.0.0.1:3999/cb@evil.example?code={code}",
-    "http://127.0.0.1:3999/cb/../x?code={code}",
-    "http://127.0.0.1:3999/cb#code={code}",
-    "http://127.0.0.1:3998/cb?code={code}",
-    "//evil.example",
 OPTIONAL: Final = ("expires_in", "scope")
 
 
@@ -343,6 +343,14 @@ def test_metadata_announce_the_issuer_that_a_redirect_has(said: object) -> None:
     assert versions.R2026_07 in page_of("iss-not-announced", versions.R2026_07)
 
 
+ELSEWHERE: Final = (
+    "https://evil.example/cb?code={code}",
+    "http://127.0.0.1:3999/cb.evil.example?code={code}",
+    "http://127.0.0.1:3999/cb@evil.example?code={code}",
+    "http://127.0.0.1:3999/cb/../x?code={code}",
+    "http://127.0.0.1:3999/cb#code={code}",
+    "http://127.0.0.1:3998/cb?code={code}",
+    "//evil.example",
     "",
 )
 
@@ -514,6 +522,7 @@ def test_a_wrong_request_asks_nobody(changed: dict[str, str | None], error: str)
     found = answers.authorize(PLACE, grants, asking(client, **changed))
     assert found.consent is None
     assert f"error={error}" in found.right.header("location")
+    assert all(f"why {found.why}" in sentences_of("oauth", one) for one in LANGUAGES), found.why
     away = {**changed, "redirect_uri": "https://a.example/cb"}
     found = answers.authorize(PLACE, grants, asking(client, **away))
     assert (found.right.status, found.right.header("location")) == (400, "")
@@ -522,7 +531,6 @@ def test_a_wrong_request_asks_nobody(changed: dict[str, str | None], error: str)
 @pytest.mark.parametrize("name", ["code_challenge_method", "response_mode", "prompt", "state", "x"])
 def test_no_parameter_comes_twice(name: str) -> None:
     """RFC 6749, 3.1: who reads the first one, and who the last one, would disagree."""
-    assert all(f"why {found.why}" in sentences_of("oauth", one) for one in LANGUAGES), found.why
     grants = Grants()
     asked = asking(registered(grants), **{name: "S256"})
     twice = answers.authorize(PLACE, grants, asked._replace(query=f"{name}=S256&{asked.query}"))
@@ -577,6 +585,7 @@ def test_a_code_is_exchanged_only_for_whom_it_was_made(changed: dict[str, str], 
     found = answers.token(PLACE, grants, asked, NOW)
     assert found.right.members["error"] == error
     assert found.values == {}
+    assert all(f"why {found.why}" in sentences_of("oauth", one) for one in LANGUAGES), found.why
     again = answers.token(PLACE, grants, exchanging(client, code), NOW)
     is_burned = "code_verifier" in changed or "redirect_uri" in changed
     assert again.right.status == (400 if is_burned else 200)  # who guesses has one try
@@ -585,7 +594,6 @@ def test_a_code_is_exchanged_only_for_whom_it_was_made(changed: dict[str, str], 
 def test_a_code_of_another_client_of_the_same_authority_is_unknown() -> None:
     """And whoever has it by right can still use it."""
     grants = Grants()
-    assert all(f"why {found.why}" in sentences_of("oauth", one) for one in LANGUAGES), found.why
     client, other = registered(grants), registered(grants)
     code = consented(grants, client)
     stolen = answers.token(PLACE, grants, exchanging(other, code), NOW)
@@ -695,6 +703,7 @@ SECRET_REQUESTS: Final = (
     WebRequest("POST", "/as/token", "", (("content-type", "text/plain"),), "code=sec-g"),
     WebRequest("POST", "/mcp", "", (("authorization", "sec-h"),)),
     WebRequest("POST", "/mcp", "", (("proxy-authorization", "sec-i-of-20-characters sec-j"),)),
+    WebRequest("GET", "/.well-known/sk-sec-klmnopqrstuvwxyz"),
     WebRequest("GET", "/as/authorize", "sec-k"),
     WebRequest("GET", "/as/authorize", "sec-l/=x&%22sec-m%22"),
     WebRequest("POST", "/as/token", "", (("content-type", "text/plain"),), '{"code":"sec-n"}'),
@@ -719,6 +728,102 @@ SECRET_REQUESTS: Final = (
 def test_no_text_of_a_request_has_a_secret(request_: WebRequest) -> None:
     """Names stand for the values."""
     assert "sec-" not in request_.text()
+
+
+SECRET: Final = "ghp_c4n4ryQz7c4n4ryQz7c4n4ryQz7c4n4ry"
+GIVEN_BACK: Final = (
+    {"client_name": f"My client {SECRET}"},
+    {"client_name": "{client_secret}"},
+    {"client_name": {"password": "hunter-22"}},
+    {"client_uri": "https://me:hunter-22@a.example/"},
+    {"logo_uri": f"https://a.example/?access_token={SECRET}"},
+    {"scope": f"mcp {SECRET}"},
+    {"scope": "{client_id} {client_secret}"},
+    {"application_type": SECRET},
+    {"contacts": ["a@a.example", SECRET, {"token": "hunter-22"}, {"n": 7}, '"{', 1e9]},
+    {"client_name": "hunter-22", "contacts": ["password=hunter-22"]},
+    {"client_name": "hunter-22", "tos_uri": "https://a.example/?password=hunter-22"},
+    {"redirect_uris": [URI, f"https://a.example/cb?token={SECRET}", f"{URI}?code=hunter-22"]},
+)
+
+
+@pytest.mark.parametrize("more", GIVEN_BACK)
+def test_a_client_gets_back_what_it_sent_and_nobody_reads_its_secrets(
+    more: dict[str, object],
+) -> None:
+    """RFC 7591, 3.2.1: the server "MUST return all registered metadata about this client"."""
+    request = registering(token_endpoint_auth_method="client_secret_post", **more)
+    found = answers.register(PLACE, Grants(), request)
+    written = f"{request.text()}{found.right.text}{found.client}"
+    assert [one for one in (SECRET, "hunter-22") if one in written] == []
+    sent = found.right.filled(found.values).members
+    assert {name: sent[name] for name in more if name != "tos_uri"} == {
+        name: one for name, one in more.items() if name != "tos_uri"
+    }
+    assert sent["client_secret"] == found.values["client_secret"]
+    assert judge(facts_of(Step.REGISTER, found), found.right.text).diagnostics == ()
+
+
+LEADS: Final = (
+    URI,
+    f"{URI}?code=hunter-22&state=hunter-22",
+    f"{URI}/{SECRET}",
+    f"https://a.example/cb?next=%2Fx%3Ftoken%3D{SECRET}&a=",
+    f"{SECRET.lower().replace('_', '-')}://cb",
+    "https://eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJlLXF6Nw/cb",
+)
+
+
+@pytest.mark.parametrize("uri", LEADS)
+@pytest.mark.parametrize("scope", ["mcp", f"mcp {SECRET}", "{access_token} {code}{state}"])
+def test_a_browser_and_a_token_bring_back_what_was_asked_for(uri: str, scope: str) -> None:
+    """Whatever looks like a secret in an address or a scope is in no text."""
+    grants = Grants()
+    client = registered(grants, redirect_uris=[uri])
+    found = answers.authorize(PLACE, grants, asking(client, redirect_uri=uri, scope=scope))
+    assert found.consent is not None
+    code = grants.issue_code(found.consent, NOW)
+    facts = {**facts_of(Step.AUTHORIZE, found), "redirect": without_secrets(uri)}
+    for text in found.ready.values():
+        assert judge(facts, text).diagnostics == ()
+        answer, _ = read_response(text)
+        assert answer is not None
+        location = answer.filled({**found.values, "code": code}).header("location")
+        assert location.startswith(f"{uri}{'&' if '?' in uri else '?'}")
+        assert location.endswith(f"&state=secret-state&iss={PLACE.issuer}")
+    assert host_of(uri) in uri.lower()
+    asked = exchanging(client, code, redirect_uri=uri)
+    given = answers.token(PLACE, grants, asked, NOW)
+    assert judge(facts_of(Step.TOKEN, given), given.right.text).diagnostics == ()
+    sent = given.right.filled(given.values).members
+    assert (sent["scope"], sent["access_token"]) == (scope, given.values["access_token"])
+    more = answers.challenge(PLACE, "insufficient_scope", f"{scope} write")
+    assert judge(facts_of(Step.CHALLENGE, more), more.right.text).diagnostics == ()
+    header = more.right.filled(more.values).header("www-authenticate")
+    assert header.endswith(f'scope="{scope} write"')
+    page = waiting_page(Ticket("n", "f", 1, found.consent, found.client), "/").body
+    every = (*found.ready.values(), given.right.text, more.right.text, asked.text(), page)
+    assert [one for one in (SECRET, "hunter-22") if one in "".join(every)] == []
+
+
+def test_a_refusal_of_a_browser_has_no_secret_either() -> None:
+    """It goes to the address as it came."""
+    grants, uri = Grants(), f"{URI}?code=hunter-22"
+    client = registered(grants, redirect_uris=[uri])
+    found = answers.authorize(PLACE, grants, asking(client, redirect_uri=uri, prompt="none"))
+    assert "hunter-22" not in found.right.text
+    location = found.right.filled(found.values).header("location")
+    assert location.startswith(f"{uri}&error=consent_required&")
+
+
+def test_no_header_but_a_redirect_and_a_challenge_gets_a_value() -> None:
+    """A line break in a state would begin another header."""
+    state = "x\r\nset-cookie: a=b"
+    typed = WebResponse(302, (("www-authenticate", "{state} {scope}"), ("x", "{state}")))
+    assert typed.filled({"state": state}) == typed
+    assert typed.filled({"scope": [state]}).headers[0][1].isprintable()
+    typed = typed._replace(headers=(("location", "{state}"),))
+    assert "\r" not in typed.filled({"state": state}).header("location")
 
 
 WELL_KNOWN: Final = (
