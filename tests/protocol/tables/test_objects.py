@@ -209,6 +209,11 @@ _BOOLEAN = {"type": "boolean"}
         (types.ListOf(_TRUTH), {"type": "array", "items": _BOOLEAN}),
         (types.MapOf(_TRUTH), {"type": "object", "additionalProperties": _BOOLEAN}),
         (types.OrNull(_TRUTH), {"anyOf": [_BOOLEAN, {"const": None}]}),
+        (
+            types.OneOrMany(types.OneOf(("a",)), versions.R2025_11, _TRUTH),
+            {"anyOf": [{"enum": ["a"]}, {"type": "array", "items": _BOOLEAN}]},
+        ),
+        (types.OneOrMany(_TRUTH, versions.R2026_07, _TRUTH), {"anyOf": [_BOOLEAN]}),
     ],
 )
 def test_a_kind_of_value_is_described(kind: types.Kind, schema: dict[str, Any]) -> None:
