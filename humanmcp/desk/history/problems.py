@@ -67,11 +67,14 @@ def _unpacked(judge: _Judge) -> RecordingJudge:
     return unpacked
 
 
-def _fed(judge: _Judge, frame: Frame) -> tuple[_Judge, tuple[Judged, ...]]:
-    """Check the next line; return the judge of the line after it, and what was found."""
+def _fed(judge: _Judge, frame: Frame, size: int) -> tuple[_Judge, tuple[Judged, ...]]:
+    """Check the next line; return the judge of the line after it, and what was found.
+
+    `size` is that of both.
+    """
     knowing = _unpacked(judge)
     found = tuple(knowing.feed(frame.seq, frame))
-    if _weight(judge) + len(frame.raw) <= LARGE:
+    if size <= LARGE:
         return knowing, found
     packed = pickle.dumps(knowing)
     return packed if len(packed) > LARGE else knowing, found
@@ -121,7 +124,7 @@ class _CheckedSession:
             if self._is_cut or (at and time.monotonic() > until):
                 return self._is_cut
             size = _weight(self._judge) + len(frame.raw)
-            self._judge, found = call(size, _fed, self._judge, frame, at_once=LARGE)
+            self._judge, found = call(size, _fed, self._judge, frame, size, at_once=LARGE)
             self._last, self._taken = frame.seq, self._taken + 1
             self._keep(found)
         return True
