@@ -171,9 +171,8 @@ class ExchangeHandler:
             return
         # Over HTTP a notification is taken by now.
         self.journal.connection.accept_requests(arrival.asked)
-        if self.only_probed:
-            decided = arrival.decision is not None and arrival.decision.due(0)
-            self.leave_probing(is_probe=is_probe(arrival.requests), is_answered=decided)
+        decided = arrival.decision is not None and arrival.decision.due(0)
+        self.leave_probing(is_probe=is_probe(arrival.requests), is_answered=decided)
         if not arrival.is_told_later:
             self._tell_of(arrival)
         self._arrival, self._left = arrival, deque(arrival.events)
@@ -211,13 +210,13 @@ class ExchangeHandler:
         Some clients ask that in a process of its own, which they end at once: no one should see a
         session of it, and it must not keep the text files from the process that comes after it.
         """
-        if is_probe and is_answered:
+        if self.only_probed and is_probe and is_answered:
             self._probed()
-            return
-        self.only_probed = is_probe
-        self.journal.facts = self.journal.facts._replace(probe=False)
-        for one in self.capabilities:
-            one.shown()
+        elif self.only_probed:
+            self.only_probed = is_probe
+            self.journal.facts = self.journal.facts._replace(probe=False)
+            for one in self.capabilities:
+                one.shown()
 
     def _probed(self) -> None:
         for one in self.capabilities:

@@ -165,8 +165,7 @@ class Resumption:
         self._journal.recorded = {one: decisions[one] for one in pending if one in decisions}
         if self._resumed.last is not None:
             decided = all(self._handler.decide(one).due(0) for one in self._session.pending)
-            if self._handler.only_probed:
-                self._handler.leave_probing(is_probe=self._resumed.only_probed, is_answered=decided)
+            self._handler.leave_probing(is_probe=self._resumed.only_probed, is_answered=decided)
         self._settle_what_was_said()
         for number in self._resumed.waiting:
             exchange = self._session.exchanges.get(number)
