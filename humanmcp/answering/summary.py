@@ -505,16 +505,23 @@ class ReceivedCall:
     """
 
     number: int
-    method: str
+    request: Message
     name: str
     arguments: dict[str, Any]
     at: str
-    line: str
     answer: str = ""
     answered_at: str = ""
     by: str = ""
     result: Any = None
     error: Any = None
+
+    @property
+    def method(self) -> str:
+        return self.request.method
+
+    @property
+    def line(self) -> str:
+        return self.request.raw
 
 
 def calls(frames: Iterable[Frame]) -> tuple[ReceivedCall, ...]:
@@ -540,11 +547,10 @@ def calls(frames: Iterable[Frame]) -> tuple[ReceivedCall, ...]:
                 member = methods.of(message.method).arguments
                 new = ReceivedCall(
                     number=max(key, 0),
-                    method=message.method,
+                    request=message,
                     name=name_of(message),
                     arguments=object_at(message.params, *filter(None, [member])),
                     at=frame.at,
-                    line=message.raw,
                 )
                 found.setdefault(key, new)
             elif frame.direction is Direction.OUT and message.kind.is_answer:
@@ -572,14 +578,13 @@ def answered_at_once(
     They are not in the inbox: the book or humanmcp answered them immediately.
     """
     for call in calls(inbox.frames(facts.name)) if facts.role.traits.serves else ():
-        asked = jsonrpc.read(jsonrpc.encoded(call.line))
-        if not call.answer or call.number in {0, *waited} or not isinstance(asked, Message):
+        if not call.answer or call.number in {0, *waited}:
             continue
         yield Item(
             Key(facts.name, call.number),
             call.line,
             call.method,
-            asked.id.token if asked.id else "",
+            call.request.id.token if call.request.id else "",
             facts.protocol_version,
             call.at,
             ExchangeState.ANSWERED,

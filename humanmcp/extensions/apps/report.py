@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering.summary import calls
-from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.json.tree import array_at, follow, object_at, objects_at, text_at
 from humanmcp.protocol.json.undecoded import is_large
 from humanmcp.protocol.json.visible import one_line
@@ -113,8 +112,7 @@ def seen_in(frames: Iterable[Frame]) -> Seen:
     """Collect what was seen from the frames of a session."""
     seen = Seen()
     for one in calls(frame for frame in frames if not is_large(frame.text)):
-        request = read(one.line.encode())
-        meta = request.meta if isinstance(request, Message) else {}
+        meta = one.request.meta
         if one.method == "initialize" or META_CAPABILITIES in meta:
             declared = meta.get(META_CAPABILITIES, one.arguments.get("capabilities"))
             seen.is_declared = follow(declared, "extensions", APPS.id) is not None
