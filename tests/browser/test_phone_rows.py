@@ -10,6 +10,8 @@ from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.browser.seats import INITIALIZE, PHONE, Window, begin, call
+from tests.extensions.agents.test_hook import Agent, said
+from tests.protocol.conversation.test_prompts import CLAUDE
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
@@ -58,3 +60,43 @@ def test_no_name_of_an_argument_is_cut(
     names.first.evaluate("one => { one.textContent = 'a_name_without_an_end'.repeat(4); }")
     assert names.evaluate_all(cut) == 0
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_what_was_decided_elsewhere_is_off_the_list_of_a_phone_that_was_touched(
+    home: Path, desk: Desking, window: Callable[..., Window]
+) -> None:
+    """The place of the last touch counted as under the pointer: the row stayed, "being sent"."""
+    phone = window(**PHONE).page
+    agent = Agent(home)
+    with agent.asks(CLAUDE):
+        opened = phone.locator("#rows .row.opened")
+        expect(opened).to_be_visible()
+        with agent.asks({**CLAUDE, "tool_input": {"command": "ls"}}) as hook:
+            row = phone.locator("#rows .row:not(.opened)")
+            expect(row).to_be_visible()
+            phone.locator("nav.list h2").first.tap()
+            reply = {"text": json.dumps({"behavior": "deny"}), "form": "decision"}
+            desk.post(f"/api/exchanges/{row.get_attribute('data-key')}/reply", reply)
+            assert said(hook)
+        expect(row).to_have_count(0)
+        expect(opened).to_be_visible()
+
+
+def test_under_a_pointer_a_row_that_has_gone_says_nothing_of_when_it_waited(
+    home: Path, desk: Desking, window: Callable[..., Window]
+) -> None:
+    """It stays where it is until the pointer leaves."""
+    page = window().page
+    with Agent(home).asks(CLAUDE) as hook:
+        row = page.locator("#rows .row")
+        expect(row).to_be_visible()
+        row.hover()
+        (one,) = desk.get("/api/exchanges")["waiting"]
+        reply = {"text": json.dumps({"behavior": "deny"}), "form": "decision"}
+        desk.post(f"/api/exchanges/{one['session']}/{one['number']}/reply", reply)
+        assert said(hook)
+    expect(page.locator("#rows .row.gone")).to_be_visible()
+    for told in (".state", ".since"):
+        expect(row.locator(told)).to_be_hidden()
+    page.mouse.move(700, 400)
+    expect(row).to_have_count(0)

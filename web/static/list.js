@@ -110,8 +110,8 @@ function settle(list, newer) {
     replace(list, newer, ["#running", "#lately"]);
   };
   replace(list, newer, ["#others", ".none"]);
-  // Under the pointer all stays until it has gone.
-  const still = list.matches(":hover, :focus-within") && document.activeElement?.id !== "narrow";
+  // Under the pointer all stays until it has gone. A finger leaves nothing there, and :hover stays where it was.
+  const still = list.matches(matchMedia("(hover: hover)").matches ? ":hover, :focus-within" : ":focus-within") && document.activeElement?.id !== "narrow";
   list.onpointerleave = still ? finish : null;
   if (!still) finish();
 }
