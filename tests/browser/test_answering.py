@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.seats import INITIALIZE, Opened, Windows, call, request
+from tests.browser.seats import INITIALIZE, Opened, Windows, answer_all, call, request
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
@@ -216,3 +216,43 @@ def test_what_the_model_reads_of_a_bare_result_is_shown(opened: Opened, *, is_er
     result = {"content": [{"type": "text", "text": "Sunny"}], "isError": is_error}
     write_json(page, json.dumps(result))
     expect(page.locator("#reads")).to_contain_text("Sunny")
+
+
+def test_of_an_answer_that_clients_reject_the_page_says_not_what_the_model_reads(
+    opened: Opened,
+) -> None:
+    """It stood above the error. As soon as the error is gone, it is said again, in its place."""
+    page = opened(call("1", city="Tokyo"))
+    page.locator("#tab-json").click()
+    content = [{"type": "text", "text": "Sunny"}]
+    wrong = [*content, {"type": "txt", "text": "Rain"}]
+    reads = page.locator("#reads")
+    write_json(page, json.dumps({"content": content}))
+    expect(reads).to_be_visible()
+    before = page.locator("#send").bounding_box()
+    write_json(page, json.dumps({"content": wrong}))
+    expect(page.locator("#problems .problem.error")).to_be_visible()
+    expect(reads).to_be_hidden()
+    assert page.locator("#send").bounding_box() == before
+    write_json(page, json.dumps({"content": content}))
+    expect(reads).to_be_visible()
+
+
+def test_a_card_has_the_letter_by_which_the_recent_messages_name_its_session(
+    home: Path, desk: Desking, window: Windows
+) -> None:
+    """Of the only session it has none; the letter of another one told nothing without its own."""
+    page = window().page
+    card = page.locator("article .from .badge")
+    with Serving(home, "--by-hand") as host:
+        host.say(INITIALIZE)
+        expect(page.locator("article .ids")).to_contain_text("initialize")
+        expect(card).to_be_hidden()
+        answer_all(desk)
+        host.hear()
+    with Serving(home, "--by-hand") as host:
+        host.say(INITIALIZE)
+        expect(page.locator("#recent .badge", has_text="B").first).to_be_visible()
+        expect(card).to_have_text("B")
+        expect(card).to_be_visible()
+        expect(page.locator("#rows .badge")).to_be_visible()

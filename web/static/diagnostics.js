@@ -119,7 +119,7 @@ export class Diagnostics {
     }
     const reads = draft.kind === "error" ? null : draft.sentence ?? stringAt(draft.text, TEXT_PATH.slice(1)); // of a bare result, too
     byId("reads").hidden = !draft.facts.textual || views.current === "text" || draft.kind === "error";
-    byId("reads").classList.toggle("unsaid", reads === null || this.nothingYet || draft.facts.placeholders.includes(reads));
+    byId("reads").classList.toggle("unsaid", reads === null || this.nothingYet || checker.verdict?.problems.some((one) => one.blocks) || draft.facts.placeholders.includes(reads));
     byId("reads-text").textContent = visible((reads ?? "").slice(0, LONGEST_READ));
   }
 

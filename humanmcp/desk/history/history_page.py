@@ -98,7 +98,7 @@ def past(
     column = sort.removeprefix("-") if sort.removeprefix("-") in rows.ORDERS else ""
     oldest = sort == "at" and len(searched) == 1
     most = SORTED if column and not oldest else search.PAGE
-    drafts, problems = desk_of(request).drafts, _problems_in_time(request)
+    drafts, problems = desk_of(request).drafts, _problems_in_time(desk_of(request))
     if query.kind == MARKED:
         match = search.chosen(board, query, lambda view: drafts.notes(view.facts.name))
     elif query.kind == PROBLEM:
@@ -150,8 +150,7 @@ OPTIONAL: Final[Mapping[str, Callable[[Pair], object]]] = MappingProxyType(
 """The columns that a recording may not have: without any value they are not shown."""
 
 
-def _problems_in_time(request: Request) -> ProblemsInTime:
-    desk = desk_of(request)
+def _problems_in_time(desk: Desk) -> ProblemsInTime:
     return ProblemsInTime(desk.problems, desk.inbox, CHECKED_WITHIN)
 
 
@@ -243,7 +242,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     frames = search.exchange(desk.board, name, frame)
     before = search.previous(desk.board, name, frames[0])
     earlier = () if before is None else search.exchange(desk.board, name, before)
-    problems = _problems_in_time(request).of(view)
+    problems = _problems_in_time(desk).of(view)
     halves = [
         _half(desk, view, one, earlier[at].seq if at < len(earlier) else 0, problems)
         for at, one in enumerate(frames)
@@ -358,9 +357,8 @@ def show_timeline(request: Request, name: str) -> HTMLResponse:
     desk = desk_of(request)
     view = desk.board.session(name)
     frames = tuple(desk.inbox.last_frames_before(name, 0, DRAWN))
-    problems = _problems_in_time(request).of(view)
-    recording = Recording(name, frames, view.facts)
-    bars = timeline.bars(build_conversation(recording, problems=problems))
+    found, problems = Recording(name, frames, view.facts), _problems_in_time(desk).of(view)
+    bars = timeline.bars(build_conversation(found, problems=problems))
     lines = timeline.draw(bars, f"/line/{name}/{{seq}}")
     return page(
         request,
@@ -454,6 +452,7 @@ def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
     text, read = frames[at].text, None
     if step.method == "tools/call":
         read = nodes.tool_result(jsonrpc.member(text, "result") or "null")
+    wrong = _problems_in_time(desk).of(mark).get(step.seq, ()) if read else ()
     if read is None and step.kind in ("result", "error"):
         read = nodes.answer_card(step.method, text)
     step = search.linked(desk.board, step)
@@ -472,6 +471,7 @@ def stage(desk: Desk, name: str, seq: int) -> dict[str, Any]:
         "media": media_in(text),
         "parts": _parts(pretty(text)),
         "read": read,
+        "refused": any(each.blocks for one in wrong for each in one.diagnostics),
         "steps": rows.draw(
             [search.linked(desk.board, step) for step in steps[-AROUND - 1 :]],
             step.seq,

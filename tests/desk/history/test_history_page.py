@@ -144,6 +144,25 @@ def test_a_request_that_waits_is_copied_and_an_answer_has_a_card(
         assert "<dd>No dice.</dd>" in page
 
 
+@pytest.mark.parametrize(("kind", "is_read"), [("text", True), ("txt", False)])
+def test_the_projector_says_what_the_model_reads_of_no_answer_that_clients_reject(
+    tmp_path: Path, kind: str, *, is_read: bool
+) -> None:
+    """A client that rejects it gives its model nothing, or something else."""
+    home, at = tmp_path / "home", "2026-11-20T18:00:00.000Z"
+    inbox = FolderInbox(home)
+    name = inbox.begin_session(SessionFacts("", at))
+    result = {"content": [{"type": kind, "text": "Six."}]}
+    answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})
+    inbox.record(name, Frame(1, at, Direction.IN, LINE.encode(), 1))
+    inbox.record(name, Frame(2, at, Direction.OUT, answer.encode(), 1))
+    with Desking(home, "--lang", "en") as desk:
+        page = html.unescape(desk.page(f"/present?name={name}"))
+    assert "Six." in page
+    assert ('<p class="aside">The model reads:</p>' in page) is is_read
+    assert ('<p class="aside">Answer</p>' in page) is not is_read
+
+
 def test_a_note_at_a_line_is_in_the_list_and_in_exports_without_secrets(
     session: tuple[Desking, str], tmp_path: Path
 ) -> None:
