@@ -137,7 +137,8 @@ class Listener:
     def shown(self, place: str) -> Markup:
         """Return what to show at a place of a page.
 
-        They are "connect", how a host is connected, and "guests", where agents ask and none waits.
+        They are "connect", how a host is connected, "guests", where agents ask and none waits, and
+        "nothing yet", where no host is connected: with its own heading, or nothing.
         """
         del place
         return Markup()

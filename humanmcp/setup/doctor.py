@@ -240,14 +240,17 @@ def check_hosts() -> Iterator[Finding]:
         yield warning("host none")
 
 
-def check_home_of(words: Sequence[str]) -> Iterator[Finding]:
-    """Report what is wrong with the inbox folder of a command, which its trial did not use."""
+def homes_of(words: Sequence[str]) -> list[str]:
+    """Return the inbox folders that a command names."""
     after = dict(itertools.pairwise((*words, "")))
     given = [word.removeprefix("--home=") for word in words if word.startswith("--home=")]
-    for home in [*given, after.get("--home", "")]:
-        for finding in check_home(Settings(home=home)) if home else ():
-            if finding.level is Level.PROBLEM:
-                yield finding
+    return [home for home in (*given, after.get("--home", "")) if home]
+
+
+def check_home_of(words: Sequence[str]) -> Iterator[Finding]:
+    """Report what is wrong with the inbox folder of a command, which its trial did not use."""
+    found = (one for home in homes_of(words) for one in check_home(Settings(home=home)))
+    yield from (one for one in found if one.level is Level.PROBLEM)
 
 
 def _is_installed(host: Host) -> bool:

@@ -19,7 +19,7 @@ from humanmcp.desk import context as frame
 from humanmcp.desk.guard import Address
 from humanmcp.desk.history import search
 from humanmcp.desk.inbox import inbox_page
-from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts
+from humanmcp.inbox.contract import Answer, Item, Key, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.stages import ExchangeState
@@ -199,6 +199,16 @@ def test_after_the_last_session_the_page_says_that_it_is_over(home: Path) -> Non
     assert "No host is connected any more." in page
     assert 'href="/history"' in page
     assert "No host is connected yet" not in page
+
+
+def test_a_recording_that_was_opened_is_no_host_that_was_connected(home: Path) -> None:
+    """It said that no host is connected *any more*."""
+    inbox = FolderInbox(home)
+    inbox.end(inbox.begin_session(SessionFacts("", AT, Role.READER, client="a.jsonl")))
+    with Desking(home) as desk:
+        page = desk.page("/")
+    assert "No host is connected yet" in page
+    assert "any more" not in page
 
 
 def test_a_page_forgets_an_answered_exchange(desking: Desking) -> None:

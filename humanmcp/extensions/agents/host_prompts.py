@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import tempfile
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.child import environment
 from humanmcp.common.own_process import LOG_NAME
+from humanmcp.common.settings import home_folder
 from humanmcp.common.terminal import Painted
 from humanmcp.extensions.agents import hook_entries as entries
 from humanmcp.locales import say
@@ -103,19 +105,57 @@ class HostPrompts:
 
     def check(self, settings: Settings) -> Iterator[Finding]:  # noqa: ARG002 - hosts have files of their own
         """Check whether each hook starts, and gives up before its host."""
-        for name, hooks in entries.HOOKS.items():
-            host = dataclasses.replace(BY_NAME[name], format=Format.JSONC)
+        for host, hooks in _hosts():
             try:
-                file = ConfigFile.read(host, hooks.path)
-                content = {} if hooks.plugin else file.value
+                text, content = _read(host, hooks)
             except ConfigFileError as error:
                 yield doctor.warning("host bad", label=host.label, why=error)
                 continue
-            if entries.our_hooks(content) or (hooks.plugin and entries.is_our_plugin(file.text)):
-                yield from _check_hook(host, hooks, file.text, content)
+            if entries.our_hooks(content) or (hooks.plugin and entries.is_our_plugin(text)):
+                yield from _check_hook(host, hooks, text, content)
 
 
 PROMPTS: Final = HostPrompts()
+
+
+def _hosts() -> Iterator[tuple[Host, entries.HostHooks]]:
+    for name, hooks in entries.HOOKS.items():
+        yield dataclasses.replace(BY_NAME[name], format=Format.JSONC), hooks
+
+
+def _read(host: Host, hooks: entries.HostHooks) -> tuple[str, Mapping[str, Any]]:
+    """Return the text of a host's file, and its decoded content; {} of a plugin.
+
+    Raises:
+        ConfigFileError: it cannot be read.
+    """
+    file = ConfigFile.read(host, hooks.path)
+    return file.text, {} if hooks.plugin else file.value
+
+
+def _facts(
+    hooks: entries.HostHooks, text: str, content: Mapping[str, Any]
+) -> entries.HookFacts | None:
+    return entries.plugin_facts(text) if hooks.plugin else entries.hook_facts(content, hooks)
+
+
+def hooks_for(home: Path) -> Iterator[str]:
+    """Yield what is so of each hook that brings prompts to this folder.
+
+    It is what files tell: no hook is started.
+    """
+    for host, hooks in _hosts():
+        with suppress(ConfigFileError):
+            text, content = _read(host, hooks)
+            facts = _facts(hooks, text, content)
+            words = entries.words_of(facts.command) if facts else ()
+            homes = doctor.homes_of(words) or [""]
+            if not words or "--inbox" in words or home_folder(homes[-1]) != home:
+                continue
+            off = hooks.switched_off()
+            told = {"label": host.label, "path": hooks.path, **(off._asdict() if off else {})}
+            ready = "hook set" if hooks.is_trusted(content) else "hook not trusted"
+            yield say(entries.SECTION, "runs no hook" if off else ready, **told)
 
 
 def _finding(level: Callable[..., Finding], code: str, **fillings: object) -> Finding:
@@ -126,7 +166,7 @@ def _check_hook(
     host: Host, hooks: entries.HostHooks, text: str, content: Mapping[str, Any]
 ) -> Iterator[Finding]:
     """Yield what is so of a hook, and what is wrong with the inbox folder of one that works."""
-    facts = entries.plugin_facts(text) if hooks.plugin else entries.hook_facts(content, hooks)
+    facts = _facts(hooks, text, content)
     about = {"label": host.label, "path": hooks.path, "host": host.name}
     words = entries.words_of(facts.command) if facts else ()
     ours = as_ours(words)

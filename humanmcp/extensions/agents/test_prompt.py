@@ -15,6 +15,7 @@ from humanmcp.desk.moments import Listener
 from humanmcp.desk.rendering import render
 from humanmcp.desk.settings import own_request
 from humanmcp.extensions.agents.hook_entries import HOOKS, SECTION
+from humanmcp.extensions.agents.host_prompts import hooks_for
 from humanmcp.locales import say, spoken_language
 from humanmcp.protocol.conversation.prompts import OWN
 from humanmcp.setup.hosts import HOSTS
@@ -25,25 +26,34 @@ if TYPE_CHECKING:
 RIGHTS: Final = rights.write(rights.OWN, "/test-prompt")
 
 router: Final = page_router()
-_TEMPLATES: Final = {"connect": "agents/connect.html", "guests": "agents/test_prompt.html"}
+_TEMPLATES: Final = {
+    "connect": "agents/connect.html",
+    "guests": "agents/test_prompt.html",
+    "nothing yet": "agents/hooked.html",
+}
 
 
 class ApprovalsHere(Listener):
     """Shows how the permission prompts of agents come to a desk."""
 
     def __init__(self, home: Path) -> None:
-        """It needs no folder."""
+        """`home` is the folder to which prompts come."""
+        self._home = home
 
     def shown(self, place: str) -> Markup:
-        """Return the command for each host, and the button of the test prompt, or that alone."""
-        if place not in _TEMPLATES:
+        """Return the command for each host, and the button of the test prompt, or that alone.
+
+        Before anything has come: which hooks are set up, with that button; nothing without any.
+        """
+        hooked = list(hooks_for(self._home)) if place == "nothing yet" else []
+        if place not in _TEMPLATES or (place == "nothing yet" and not hooked):
             return Markup()
         commands = [
             (host.label, f"humanmcp config {host.name} --approvals --write")
             for host in HOSTS
             if host.name in HOOKS
         ]
-        return Markup(render(_TEMPLATES[place], commands=commands))  # noqa: S704 - a template escapes
+        return Markup(render(_TEMPLATES[place], commands=commands, hooked=hooked))  # noqa: S704 - a template escapes
 
 
 @router.post("/test-prompt")

@@ -1,8 +1,10 @@
 """The test prompt, and how the prompts of agents come here, on the pages of a desk."""
 
 import contextlib
+import html
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from tests.extensions.agents.test_hook import Agent
 from tests.extensions.agents.test_hook import said as printed
 from tests.protocol.conversation.test_prompts import CLAUDE
 from tests.support.desk_process import Desking
+from tests.support.inbox_folder import Ran
 from tests.support.waiting import until
 
 
@@ -37,6 +40,42 @@ def test_the_page_has_the_command_of_each_host_that_asks_for_approvals(desking: 
     """They are those of the table of hooks."""
     page = desking.page("/connect")
     assert all(f"humanmcp config {host} --approvals --write" in page for host in HOOKS)
+
+
+@pytest.mark.parametrize("is_off", [False, True])
+def test_where_a_hook_is_set_up_the_page_says_so_before_anything_has_come(
+    run: Callable[..., Ran], tmp_path: Path, *, is_off: bool
+) -> None:
+    """It said that no host is connected. A hook whose prompts go elsewhere is not named."""
+    assert run("config", "claude-code", "--approvals", "--write").status == 0
+    file = tmp_path / ".claude" / "settings.json"
+    if is_off:
+        written = json.loads(file.read_text(encoding="utf-8"))
+        file.write_text(json.dumps({**written, "disableAllHooks": True}), encoding="utf-8")
+    run("config", "gemini-cli", "--approvals", "--write", "--home", str(tmp_path / "other"))
+    with Desking(tmp_path / ".humanmcp", "--lang", "en") as desk:
+        page = html.unescape(desk.page("/"))
+    assert '<h1 class="motto">Approvals of an agent</h1>' in page
+    assert "<code>humanmcp doctor</code> starts each hook once" in page
+    assert "Send me a test prompt" in page
+    assert "Gemini CLI is set up" not in page
+    told = f"Claude Code runs no hook: {file} says disableAllHooks = true."
+    assert (told in page) is is_off
+    set_up = f"The hook of Claude Code is set up ({file}). The inbox has no permission prompt"
+    assert (set_up in page) is not is_off
+    assert "No host is connected yet" not in page
+    assert 'action="/try"' in page
+
+
+def test_without_a_hook_nothing_is_said_of_hooks(machine: Path) -> None:
+    """Nor with a file that cannot be read."""
+    file = machine / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_text("{", encoding="utf-8")
+    with Desking(machine / ".humanmcp", "--lang", "en") as desk:
+        page = desk.page("/")
+    assert "No host is connected yet" in page
+    assert "Approvals of an agent" not in page
 
 
 def test_a_test_prompt_is_a_prompt_of_humanmcp_and_says_what_was_decided(desking: Desking) -> None:
