@@ -341,6 +341,10 @@ class Board:
         only = ONLY_SESSION.get()
         return [one for one in views if only in {"", one.facts.name}] if only else views
 
+    def listed(self) -> list[SessionView]:
+        """Return the sessions that lists show: all but those that are aside."""
+        return [one for one in self.sessions() if not self.is_aside(one.facts.name)]
+
     def session(self, name: str) -> SessionView:
         """Return one session.
 
@@ -406,7 +410,7 @@ class Board:
 
     def count(self) -> int:
         """Return the number of requests that wait for a person now."""
-        return sum(one.waiting for one in self.sessions() if not self.is_aside(one.facts.name))
+        return sum(one.waiting for one in self.listed())
 
     # -- what was shown -------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ from humanmcp.desk.history import search
 from humanmcp.desk.history.search import earlier_draft
 from humanmcp.desk.inbox.answer_form import form_of
 from humanmcp.desk.inbox.saved_answers import Saved
+from humanmcp.desk.inbox.waiting_list import ListFilter
 from humanmcp.desk.live import MOST, ChangeShape, EventStream, report
 from humanmcp.desk.routing import written
 from humanmcp.desk.send.send_page import request_text
@@ -147,7 +148,7 @@ class WaitingShape(TypedDict):
 @router.get("/exchanges")
 def exchanges(request: Request, session: str = "") -> WaitingShape:
     """List the requests that wait for an answer, oldest first; of one session, or of all."""
-    rows = desk_of(request).board.waiting(session)
+    rows = ListFilter(session).rows(desk_of(request).board)
     return {"waiting": [waiting_row_shape(row) for row in rows]}
 
 

@@ -46,7 +46,8 @@ class ListFilter(NamedTuple):
         """Return what waits, the longest waiting first."""
         rows, words = board.waiting(self.session), self.words.casefold().split()
         if not self.session:
-            rows = [one for one in rows if not board.is_aside(one.key.session)]
+            listed = {one.facts.name for one in board.listed()}
+            rows = [one for one in rows if one.key.session in listed]
         return [one for one in rows if _has(one, words)] if words else rows
 
 
@@ -149,11 +150,7 @@ def _running(board: Board, session: str = "") -> list[SessionView]:
 
     The session of a hook is not among them: it is one prompt, which has its row.
     """
-    running = [
-        one
-        for one in board.sessions()
-        if one.facts.is_open and not one.facts.agent and not board.is_aside(one.facts.name)
-    ]
+    running = [one for one in board.listed() if one.facts.is_open and not one.facts.agent]
     if len(running) <= FEW:
         return running[::-1]
     return sorted(running, key=lambda one: (one.facts.name != session, not one.waiting))

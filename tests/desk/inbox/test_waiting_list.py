@@ -24,6 +24,7 @@ from tests.support.desk_process import Desking
 
 AGENTS = 20
 PROMPTS = 10
+AT = "2026-11-20T18:49:07.123Z"
 
 
 class Agents:
@@ -199,3 +200,18 @@ def test_a_page_never_opens_by_itself_what_is_over(agents: Agents, became: str) 
         opened = opens_first(desk, EVERYTHING)
         assert (opened and opened.key) == opens
     assert len(desk.board.waiting()) == 2, "the list had not heard of it"
+
+
+def test_what_waits_until_something_else_is_over_is_in_no_list(agents: Agents) -> None:
+    """Not in the count and not among the sessions either; who names its session sees it."""
+    shown, aside = (agents.inbox.begin_session(SessionFacts("", AT)) for _ in range(2))
+    agents.sessions += shown, aside
+    for name in (shown, aside):
+        line = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
+        agents.inbox.deliver(Item(Key(name, 1), line, "ping", "1", "2025-11-25", AT))
+    board = Board(agents.inbox, is_aside=lambda session: session == aside)
+    board.refresh_all()
+    assert ([one.facts.name for one in board.listed()], board.count()) == ([shown], 1)
+    assert [one.key.session for one in EVERYTHING.rows(board)] == [shown]
+    assert [one.facts.name for one in listed(board, EVERYTHING)["running"]] == [shown]
+    assert [one.key.session for one in ListFilter(aside).rows(board)] == [aside]

@@ -247,7 +247,7 @@ def test_the_lesson_is_set_aside_until_the_pair_is_over(room: Rooming) -> None:
     room.teacher().order(act="pair all")
     hello = asked(ben, "initialize")
     key = f"{hello['session']}/{hello['number']}"
-    assert (opened(ann), listed(ann)) == ("", [])
+    assert (opened(ann), listed(ann), ann.waiting()) == ("", [], [])
     assert (opened(ben), listed(ben)) == (key, [key])
     assert ann.get("/list").text.count("<title>humanmcp") == 1
     for learner, lesson, following in zip(people, keys, ("", key), strict=True):
