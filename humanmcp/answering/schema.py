@@ -447,11 +447,13 @@ def row_shape(row: Row) -> RowShape:
     parked = row.waiting.parked
     told = filled(ParkedShape, parked) if parked.ticket else None  # which is for the client alone
     waiting = filled(WaitShape, row.waiting, parked=told)
-    return filled(RowShape, row, **row.key._asdict(), tool=row.name, waiting=waiting)
+    words = {"tool": row.summary.name, "gist": row.summary.gist}
+    return filled(RowShape, row, **row.key._asdict(), **words, waiting=waiting)
 
 
 def waiting_row_shape(row: Row) -> WaitingRowShape:
-    return filled(WaitingRowShape, row, **row_shape(row), letter=row.badge.letter)
+    name, letter = row.summary.name, row.badge.letter
+    return filled(WaitingRowShape, row, **row_shape(row), name=name, letter=letter)
 
 
 def _case_shape(opened: OpenExchange) -> RowShape:

@@ -372,9 +372,7 @@ class Row:
     key: Key
     badge: Badge
     method: str
-    name: str
-    """The tool, the prompt, or the address of a resource."""
-    gist: str
+    summary: Summary
     standing: Standing
     arrived: float
     waiting: Waiting
@@ -382,10 +380,6 @@ class Row:
     purpose: Purpose = Purpose.ANSWER
     touched: bool = False
     """A person has begun an answer, which is a draft."""
-    wants: str = ""
-    tool: str = ""
-    agent: str = ""
-    """What it asks a person for, as in `Summary`."""
 
     @property
     def subscription(self) -> bool:
@@ -418,16 +412,12 @@ def summary_of_item(item: Item, read: ReadLine = read_line) -> Summary:
 
 
 def row(item: Item, facts: SessionFacts, read: ReadLine = read_line) -> Row:
-    said, draft = summary_of_item(item, read), item.draft
+    draft = item.draft
     return Row(
         key=item.key,
         badge=badge_of(facts),
         method=one_line(item.method, 60),
-        name=said.name,
-        gist=said.gist,
-        wants=said.wants,
-        tool=said.tool,
-        agent=said.agent,
+        summary=summary_of_item(item, read),
         standing=standing_of(item, facts.life),
         arrived=seconds_of(item.arrived),
         waiting=item.waiting,
@@ -437,7 +427,7 @@ def row(item: Item, facts: SessionFacts, read: ReadLine = read_line) -> Row:
     )
 
 
-def row_title(said: Summary | Row) -> str:
+def row_title(said: Summary) -> str:
     """Say what a person is asked for, or name the tool or prompt; "" if it names none."""
     words = say("wants", said.wants, tool=said.tool) if said.wants else said.name
     return f"{said.agent}: {words}" if said.agent else words

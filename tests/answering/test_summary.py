@@ -94,7 +94,7 @@ def test_a_row_says_the_same_in_page_terminal_and_exports(
     assert summary_of(message) == wanted
     item = Item(Key("s", 1), text, message.method, "7", "2025-11-25", "2026-11-20T18:49:07.123Z")
     row = summary.row(item, SessionFacts("s", ""))
-    assert Summary(row.name, row.gist, row.wants, row.tool) == wanted
+    assert row.summary == wanted
     assert request_in_short(item) == short
     frame = Frame(1, item.arrived, Direction.IN, text.encode(), 1)
     (entry,) = build_conversation(Recording("s", (frame,))).entries

@@ -183,7 +183,7 @@ def test_only_the_beginning_of_a_huge_message_is_decoded_for_a_page(
     desk.board.refresh_all()
     shown = inbox_page._message(desk, desk.open_exchange(Key(name, 1)), inbox_page.ViewOptions())
     listed = search.recent(desk.board, 8)
-    assert shown["row"].name == listed[0].name == "dice"
+    assert shown["row"].summary.name == listed[0].summary.name == "dice"
     assert "r7" in shown["initial_state"]
     assert shown["answerable"]
     assert sizes

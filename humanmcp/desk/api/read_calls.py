@@ -199,6 +199,7 @@ def past(request: Request, q: str = "", session: str = "", seq: int = 0) -> Line
             filled(
                 LineRowShape,
                 step,
+                gist=step.summary.gist,
                 way="in" if step.inwards else "out",
                 method=step.word,
                 bytes=step.size,

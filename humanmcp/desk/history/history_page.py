@@ -185,7 +185,8 @@ def _chips(found: Iterable[Pair], q: str) -> list[tuple[str, str, bool]]:
     for one in found:
         step = one.step
         seen["method"] |= {step.word: None} if step.word else {}
-        seen["tool"] |= {step.name: None} if step.name and step.word == "tools/call" else {}
+        name = step.summary.name
+        seen["tool"] |= {name: None} if name and step.word == "tools/call" else {}
         seen["session"] |= {step.badge.letter: None}
     offered = [
         f"{key}:{value}"

@@ -72,17 +72,15 @@ class Step:
     inwards: bool
     kind: str
     word: str
-    name: str
-    gist: str
+    summary: Summary
     by: str
     size: int
     id: str = ""
     """The id of a request or response; for progress, the token."""
     answers: str = ""
     role: Role = Role.SERVER
-    times: int = 1
     until: str = ""
-    """The time of the last line if it represents `times` lines (`folded`)."""
+    """The time of the last line if it represents several (`folded`)."""
     more: tuple[int, ...] = ()
     """The numbers of the other lines that its row represents."""
     failed: bool = False
@@ -97,11 +95,6 @@ class Step:
     """What identifies a client's message, or the message of an HTTP part."""
     http: tuple[str, ...] = ()
     """The HTTP details of its line, if they have no separate rows (`folded`)."""
-
-    wants: str = ""
-    tool: str = ""
-    agent: str = ""
-    """What it asks a person for, as in `Summary`."""
     in_inbox: bool = False
     """Its exchange was in the inbox, and has a page."""
     now: Standing | None = None
@@ -110,7 +103,7 @@ class Step:
     @property
     def title(self) -> str:
         """What it asks for; of a decision, what is so by now if that is more than it says."""
-        title = row_title(Summary(self.name, self.gist, self.wants, self.tool, self.agent))
+        title = row_title(self.summary)
         if self.now is None:
             return title
         sent, now = (say("desk", f"state.{one}") for one in (answered_state(self), self.now))
@@ -126,7 +119,7 @@ class Step:
     @property
     def sender(self) -> str:
         """The sender: the code of a party's name."""
-        if self.wants and self.kind == "note":  # what became of a decision
+        if self.summary.wants and self.kind == "note":  # what became of a decision
             return "humanmcp"
         return self.role.traits.parties[0 if self.inwards else 1]
 
@@ -154,8 +147,7 @@ def folded(steps: Iterable[Step]) -> list[Step]:
             found.append(step)
         else:
             row = found[at]
-            more = (*row.more, step.seq)
-            found[at] = replace(row, times=row.times + 1, until=step.at, more=more)
+            found[at] = replace(row, until=step.at, more=(*row.more, step.seq))
     return found
 
 
@@ -186,9 +178,10 @@ class _Carried:
 
     def _put(self, at: int, step: Step) -> None:
         row = self._found[at]
-        status = "".join(step.gist.partition(" <-")[1:])
-        gist = row.gist + status if row.part and "status" in step.part else row.gist
-        self._found[at] = replace(row, gist=gist, http=(*row.http, head_of(step.part)[:SHOWN]))
+        status = "".join(step.summary.gist.partition(" <-")[1:])
+        gist = row.summary.gist + (status if row.part and "status" in step.part else "")
+        http = (*row.http, head_of(step.part)[:SHOWN])
+        self._found[at] = replace(row, summary=row.summary._replace(gist=gist), http=http)
 
 
 def paired(steps: Iterable[Step]) -> list[Step]:
@@ -201,14 +194,15 @@ def paired(steps: Iterable[Step]) -> list[Step]:
             asked[step.session, step.id, step.inwards] = step
         elif step.kind in ("result", "error"):
             of = asked.pop((step.session, step.id, not step.inwards), None)
-        found.append(replace(step, answers=of.name or of.word, method=of.word) if of else step)
+        name = (of.summary.name or of.word) if of else ""
+        found.append(replace(step, answers=name, method=of.word) if of else step)
     return found
 
 
 def step(session: str, badge: Badge, frame: Frame, role: Role = Role.SERVER) -> Step:
     """Return the row of a recorded line."""
     found = message_in(frame)
-    kind, word, said = _step_words(frame, found)
+    kind, word, summary = _step_words(frame, found)
     token = found.id if isinstance(found, Message) else None
     of = "" if token is None else repr(token.key)
     if kind in _FOREIGN:
@@ -225,11 +219,7 @@ def step(session: str, badge: Badge, frame: Frame, role: Role = Role.SERVER) -> 
         inwards=inwards,
         kind=kind,
         word=word,
-        name=said.name,
-        gist=said.gist,
-        wants=said.wants,
-        tool=said.tool,
-        agent=said.agent,
+        summary=summary,
         by=one_line(author_of(frame), 90),
         size=len(frame.raw),
         id=of,
@@ -325,7 +315,7 @@ def place(step: Step) -> str:
 ORDERS: Final[Mapping[str, Callable[[Pair], Any]]] = MappingProxyType(
     {
         "at": lambda one: one.step.at,
-        "what": lambda one: (one.step.word, one.step.name),
+        "what": lambda one: (one.step.word, one.step.summary.name),
         "state": lambda one: one.state,
         "by": lambda one: one.answer.by if one.answer else "",
         "size": lambda one: one.size,
@@ -379,8 +369,9 @@ def _by_number(found: list[Pair]) -> list[Pair]:
 
 def answered_state(answer: Step) -> str:
     """Return the state of a request with this response."""
-    if answer.wants.startswith("decided "):
-        return _DECIDED.get(answer.wants.removeprefix("decided "), "answered")
+    wants = answer.summary.wants
+    if wants.startswith("decided "):
+        return _DECIDED.get(wants.removeprefix("decided "), "answered")
     return "error" if answer.kind == "error" or answer.failed else "answered"
 
 
@@ -511,10 +502,10 @@ def _arrow(step: Step, left: int, right: int, *, is_held: bool) -> dict[str, Any
     `asks` is 1 if the model asked for it, -1 if it goes on to the model, else 0.
     """
     tail, head = (left, right) if step.inwards else (right, left)
-    words = step.name or step.word or step.gist
+    words = step.summary.name or step.word or step.summary.gist
     if step.kind == "decision":
-        words = " · ".join(filter(None, (step.title, step.gist)))
-    if step.times > 1:
+        words = " · ".join(filter(None, (step.title, step.summary.gist)))
+    if step.more:
         words = step.word.rpartition("/")[2]
     called = step.word == "tools/call" and step.inwards
     read = step.method == "tools/call" and not step.inwards

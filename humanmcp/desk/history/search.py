@@ -603,7 +603,7 @@ def linked(board: Board, step: Step) -> Step:
     """Return a row with what the inbox knows of its exchange: its page, the end of a decision."""
     key = Key(step.session, step.number)
     item = None if board.waits(key) else board.item(key)
-    if item is not None and step.kind != "note" and step.wants.startswith("decided "):
+    if item is not None and step.kind != "note" and step.summary.wants.startswith("decided "):
         step = replace(step, now=standing_of(item, board.session(step.session).facts.life))
     return replace(step, in_inbox=board.waits(key) or item is not None)
 
@@ -613,7 +613,7 @@ def _completed(board: Board, halves: OtherHalves, pair: Pair, taken: set[tuple[s
     step = pair.step
     item = board.item(Key(step.session, step.number))
     view = board.session(step.session)
-    if pair.answer is None and step.times == 1 and step.kind in (*ASKS, *ANSWERS):
+    if pair.answer is None and not step.more and step.kind in (*ASKS, *ANSWERS):
         whole = _with_other_half(board, halves, view, pair)
         others = {(step.session, seq) for seq in whole.lines if seq != step.seq}
         is_new = taken.isdisjoint(others)

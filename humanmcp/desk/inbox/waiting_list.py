@@ -55,7 +55,7 @@ EVERYTHING: Final = ListFilter()
 
 
 def _has(row: Row, words: Iterable[str]) -> bool:
-    text = f"{row_title(row)} {row.method} {row.gist} {row.asker.place}".casefold()
+    text = f"{row_title(row.summary)} {row.method} {row.summary.gist} {row.asker.place}".casefold()
     return all(word in text for word in words)
 
 

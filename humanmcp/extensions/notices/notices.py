@@ -130,7 +130,9 @@ class Service(NoticeTarget):
         """Send a notice with the link."""
         text = say(SECTION, "waits" if row else "try")
         if row is not None and self.rule.detail is Detail.QUESTION:
-            text = without_secrets(f"{sender}: {row_title(row) or row.method} {row.gist}".strip())
+            text = without_secrets(
+                f"{sender}: {row_title(row.summary) or row.method} {row.summary.gist}".strip()
+            )
         link = link_to(desk, row, f"http://127.0.0.1:{desk.address.port}")
         service = load_apprise().Apprise()
         service.add(self.rule.to)

@@ -235,7 +235,7 @@ class Phone(NoticeTarget):
             record["click"] = link
         if row is not None and self.rule.detail is Detail.QUESTION:
             opened = desk.open_exchange(row.key)
-            words = words_of(opened) or f"{row_title(row) or row.method} {row.gist}"
+            words = words_of(opened) or f"{row_title(row.summary) or row.method} {row.summary.gist}"
             record |= {
                 "title": one_line(sender, 160),
                 "message": _cut(without_secrets(words)),

@@ -147,8 +147,8 @@ def test_progress_is_one_row_and_moves_nothing(past: Past) -> None:
     past.progress(60, token=8)
     rows = search.look(past.board, search.Query(), most=12).steps
     assert len(rows) == 13
-    (row,) = [step for step in rows if step.times > 1]
-    assert (row.at, row.times, row.lasted) == (at(5), 10, 45.0)
+    (row,) = [step for step in rows if step.more]
+    assert (row.at, len(row.more), row.lasted) == (at(5), 9, 45.0)
     picture = search.conversation(past.board, past.names[0], 3)
     assert [step.word for step in picture] == ["ping", *["notifications/progress"] * 2]
 
@@ -166,7 +166,7 @@ def test_who_searches_for_progress_finds_each_line(past: Past) -> None:
     for second in range(3):
         past.progress(second)
     match = search.look(past.board, search.parse("method:notifications/progress"))
-    assert [step.times for step in match.steps] == [1, 1, 1]
+    assert [step.more for step in match.steps] == [(), (), ()]
 
 
 def test_the_history_of_a_served_session_is_its_messages(past: Past) -> None:
@@ -180,7 +180,7 @@ def test_the_history_of_a_served_session_is_its_messages(past: Past) -> None:
         ("HTTP 3 -> POST /mcp\nhost: h", "HTTP 3 <- 200 OK\nx: y"),
     ]
     found = search.look(past.board, search.parse("kind:note")).steps
-    assert [step.gist for step in found[:2]] == ["HTTP 3 <- 200 OK", "HTTP 3 -> POST /mcp"]
+    assert [step.summary.gist for step in found[:2]] == ["HTTP 3 <- 200 OK", "HTTP 3 -> POST /mcp"]
     assert len(search.look(past.board, search.parse("/mcp post")).steps) == 3
 
 
@@ -203,7 +203,7 @@ def test_a_request_that_brought_no_line_is_a_row_with_its_status(past: Past) -> 
         past.http(call, response_part(call, status, "", ()))
     past.http(4, event_part(1, "0-1"))
     past.http(5, cut_part(1, "client"))
-    assert [step.gist for step in search.look(past.board, search.Query()).steps] == [
+    assert [step.summary.gist for step in search.look(past.board, search.Query()).steps] == [
         "HTTP 1 -- hung up by the client",
         "HTTP 3 -> DELETE /mcp <- 204",
         "HTTP 2 -> POST /mcp <- 415",
@@ -297,9 +297,9 @@ def test_a_call_that_the_book_answered_is_answered_wherever_its_answer_stands(pa
         past.say(0, second, ping(second))
     for words in ("tool:dice", "method:tools/call", "state:answered tool:dice", "kind:result"):
         (row,) = rows_of(past, words)
-        assert (row.step.name, row.state) == ("dice", "answered")
+        assert (row.step.summary.name, row.state) == ("dice", "answered")
         assert row.answer is not None
-        assert (row.answer.gist, row.answer.seq) == ("rolled 7", 2)
+        assert (row.answer.summary.gist, row.answer.seq) == ("rolled 7", 2)
 
 
 def test_errors_of_calls_that_the_book_answered_are_found_by_their_tool(past: Past) -> None:

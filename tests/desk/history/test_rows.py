@@ -51,8 +51,8 @@ def test_letters_count_like_the_columns_of_a_table() -> None:
 def test_a_row_says_which_tool_and_with_what() -> None:
     """The name, and the arguments in a few words."""
     row = summary.row(item(CALL), FACTS)
-    assert (row.name, row.method) == ("get_forecast", "tools/call")
-    assert row.gist.startswith('city: "東京", big: 9007199254740993')
+    assert (row.summary.name, row.method) == ("get_forecast", "tools/call")
+    assert row.summary.gist.startswith('city: "東京", big: 9007199254740993')
     assert row.anchor == "s/1"
     assert row.arrived == pytest.approx(1795200547.123)
 
@@ -99,15 +99,15 @@ def test_a_row_says_what_is_asked_of_a_user_or_a_model(
     last = {"messages": [{"role": "user", "content": "first"}, {"content": params}]}
     said = params if method == "elicitation/create" else last
     line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": said})
-    assert summary.row(item(line, method), FACTS).gist == gist
+    assert summary.row(item(line, method), FACTS).summary.gist == gist
 
 
 def test_a_row_is_one_line_whatever_came() -> None:
     """Controls and direction marks are code points, and it is cut."""
     evil = '{"id":7,"method":"tools/call","params":{"name":"a\\u202eb\\n","arguments":{"x":"%s"}}}'
     row = summary.row(item(evil % ("y" * 10_000)), FACTS)
-    assert row.name == "a⟦U+202E⟧b\\n"
-    assert len(row.gist) <= summary.GIST
+    assert row.summary.name == "a⟦U+202E⟧b\\n"
+    assert len(row.summary.gist) <= summary.GIST
     assert summary.row(item("not json", "x\u200b"), FACTS).method == "x⟦U+200B⟧"
 
 
@@ -115,7 +115,7 @@ def test_a_row_of_the_conversation_says_what_a_permission_is_for() -> None:
     """It named the method and the tool that asks."""
     line = permission("Bash", command="rm -r x")
     step = rows.step("s", summary.badge(0), Frame(1, "", Direction.IN, line.encode(), 1))
-    assert (step.wants, step.gist) == ("command", "rm -r x")
+    assert (step.summary.wants, step.summary.gist) == ("command", "rm -r x")
 
 
 def test_a_row_says_what_became_of_a_reply() -> None:
@@ -161,14 +161,14 @@ def test_a_recorded_line_is_a_step(raw: str, kind: str, word: str, gist: str) ->
     frame = Frame(3, "2026-11-20T18:49:07.123Z", Direction.IN, raw.encode(), 1)
     step = rows.step("s", summary.badge(0), frame)
     assert (step.kind, step.word) == (kind, word)
-    assert gist in step.gist
+    assert gist in step.summary.gist
     assert step.inwards
 
 
 def test_a_note_is_a_step_without_an_arrow() -> None:
     """What the recording process said is in the history and not in the picture."""
     note = rows.step("s", summary.badge(0), Frame(1, "", Direction.NOTE, b"", note="began"))
-    assert note.gist == "began"
+    assert note.summary.gist == "began"
     assert rows.draw([note], 0)["arrows"] == []
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from humanmcp.answering.standing import Standing
-from humanmcp.answering.summary import Asker, Badge, Row
+from humanmcp.answering.summary import Asker, Badge, Row, Summary
 from humanmcp.extensions.notices.notice_rules import NoticesError, PhoneRule, Rule, read_rules
 from humanmcp.extensions.notices.notices import (
     BEFORE_LIMIT,
@@ -75,8 +75,7 @@ def row(number: int = 1, *, is_hook: bool = False, **waiting: Any) -> Row:  # no
         key=Key("20260101T000000Z-1", number),
         badge=Badge("A", 0),
         method="tools/call",
-        name="ask",
-        gist="",
+        summary=Summary("ask"),
         standing=Standing.WAITS,
         arrived=1000.0,
         waiting=Waiting(**waiting),
