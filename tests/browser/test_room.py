@@ -199,6 +199,43 @@ def test_no_number_of_a_row_is_cut_and_a_long_name_ends_with_a_sign(
     assert name.evaluate("one => getComputedStyle(one).textOverflow") == "ellipsis"
 
 
+@pytest.mark.parametrize("look", [{"viewport": {"width": 1280, "height": 800}}, PHONE], ids=str)
+@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
+def test_every_sign_of_a_row_is_read_whole_or_counted(
+    room: Rooming, open_page: Callable[..., Page], look: dict[str, Any], locale: str
+) -> None:
+    """A hand, *Stuck*, *handed in* and mistakes at once: the last were cut."""
+    learner = room.learner("Ann")
+    learner.answer_as_offered("initialize")
+    for wrong in full_class.WRONG[:6]:
+        learner.answer(learner.question("tools/list"), wrong)
+    for act in ("raise", "hand in"):
+        learner.submit("/own", act=act)
+    text = '{"jsonrpc":"2.0","id":99,"result":{"tools":[{"nam":"x"}]}}'
+    asked = learner.question("tools/list")
+    for call in ("draft", "check"):
+        learner.call(f"/api/exchanges/{asked['session']}/{asked['number']}/{call}", {"text": text})
+    teacher = open_page(room.teacher_link, **look, locale=locale)
+    signs = teacher.locator(".seat .state > :not(.hidden)")
+    more = teacher.locator(".seat .state a", has_text="+")
+    expect(more).to_be_visible()
+    until(lambda: "M" in signs.last.inner_text() or more.count(), "the mistakes that are there now")
+    cut = signs.evaluate_all(
+        """all => all.filter((one) => {
+            const [row, place] = [".seat", ".state"]
+                .map((name) => one.closest(name).getBoundingClientRect());
+            const { left, right, bottom } = one.getBoundingClientRect();
+            return one.scrollWidth > Math.max(one.clientWidth, 1) && one.clientWidth
+                || left < place.left - 1 || right > place.right + 1 || bottom > row.bottom + 1;
+        }).map((one) => one.textContent)"""
+    )
+    assert cut == []
+    assert signs.count() >= 6
+    more.click()
+    codes = teacher.locator("#chosen a.mono")
+    assert codes.count() > 1
+
+
 def test_when_the_room_is_gone_no_page_of_it_counts_on(
     room: Rooming, open_page: Callable[..., Page]
 ) -> None:
@@ -243,6 +280,8 @@ def test_a_hint_is_seen_wherever_the_page_is_scrolled_to(
     assert top >= learner.locator("header.bar").evaluate(
         "one => one.getBoundingClientRect().bottom"
     )
+    words, button = boxes_of(hint.locator("p"), hint.get_by_role("button", name="OK"))
+    assert words["y"] <= button["y"] <= words["y"] + words["height"], "OK is beside the hint"
     learner.get_by_role("button", name="OK").click()
     expect(hint).to_have_count(0)
 
