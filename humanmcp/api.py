@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.answering.alone import Asked, judge_text, open_exchange_of
-from humanmcp.locales import describe_or_code, speaking
+from humanmcp.answering.alone import Asked, open_exchange_of, told_of
+from humanmcp.answering.files import read_file
+from humanmcp.locales import describe_or_code, say, speaking
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.kinds import name_of_kind
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.tables import versions
-from humanmcp.protocol.validation.captures import decode_lines, read_capture, with_senders
+from humanmcp.protocol.validation.captures import with_senders
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,12 +117,15 @@ def check_text(content: str | bytes, *, language: str = "en") -> tuple[Problem, 
     """Check a text of any form: a message, a transcript, a log or a capture of any program.
 
     Bytes may hold lines that are not UTF-8; in a text they are surrogates.
+
+    Raises:
+        humanmcp.locales.stop.StopError: it has no message, and nobody typed it as an answer.
     """
-    text = _decoded(content)
     with speaking(language):
+        read = read_file(content)
         return tuple(
             _problem(each, one.line, _SENDERS.get(one.direction, ""), one.method)
-            for one in judge_text(text, read_capture(text))
+            for one in told_of(read, say("desk", "open.pasted"))
             for each in one.diagnostics
         )
 
@@ -137,13 +141,9 @@ def read_messages(content: str | bytes) -> tuple[Message, ...]:
             one.at,
             one.is_cut,
         )
-        for one, direction in with_senders(read_capture(_decoded(content)))
+        for one, direction in with_senders(read_file(content).captured)
         if direction is not Direction.NOTE
     )
-
-
-def _decoded(content: str | bytes) -> str:
-    return decode_lines(content) if isinstance(content, bytes) else content
 
 
 def _problem(found: Diagnostic, line: int = 1, sender: str = "", method: str = "") -> Problem:

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.answering import alone, forms, summary
+from humanmcp.answering import alone, files, forms, summary
 from humanmcp.common import jsonc
 from humanmcp.desk import rendering
 from humanmcp.desk.history import folding, rows, search
@@ -157,7 +157,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "an export": _exported,
     "a settings file": _commented,
     "a file of messages": read_capture,
-    "another kind of file": recording.what_else,
+    "another kind of file": files.what_else,
     "an answer book": lambda text: fill_text(text, {"a": "b"}),
 }
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.answering.files import TYPED, FileKind
 from humanmcp.answering.schema import RemarkShape
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped
@@ -28,7 +29,7 @@ from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.captures import PASSED_OVER, Origin, captured_line, speaker
+from humanmcp.protocol.validation.captures import ALONE, PASSED_OVER, Origin, captured_line, speaker
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
     Judged,
@@ -40,6 +41,7 @@ from humanmcp.protocol.validation.whole_conversation import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from humanmcp.answering.files import ReadFile
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.validation.captures import CapturedLine
 
@@ -62,6 +64,12 @@ class TypedCase:
     def verdict(self) -> Verdict:
         """Judge it."""
         return self.judge(self.text)
+
+    def told_verdict(self) -> Verdict:
+        """Judge it, with what real clients do with what is wrong in it."""
+        verdict = self.verdict()
+        clients = told_reactions(verdict.diagnostics, verdict.kind, self.exchange.version)
+        return verdict._replace(diagnostics=(*verdict.diagnostics, *clients))
 
     def judge(self, text: str) -> Verdict:
         """Judge another text in its place."""
@@ -153,27 +161,6 @@ def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value
     return next(fitting, "tools/call")
 
 
-def is_of_mcp(text: str) -> bool:
-    """Return True if a text has a member of a message or a result, also where it is no JSON."""
-    reading = json_reading.read_json(text)
-    if reading.readable:
-        return not _PARTS.isdisjoint(object_at(reading.value))
-    return any(name in _PARTS for name in _NAMES.findall(text))
-
-
-_PARTS: Final = frozenset({"jsonrpc", "method", "result", "error"}).union(
-    *(one.gives_away for one in methods.REQUESTS.values())
-)
-_NAMES: Final = re.compile(r"""\b(\w+)["']?\s*[:=]""")
-
-
-def is_request(text: str) -> bool:
-    """Return True for a request or notification in valid JSON."""
-    reading = json_reading.read_json(text)
-    value = reading.value if reading.readable and not reading.edits else None
-    return isinstance(value, dict) and isinstance(value.get("method"), str)
-
-
 def judge_alone(raw: bytes, version: str) -> Iterator[Judged]:
     """Judge a message without the conversation around it: it may be any part of one."""
     overheard = ConversationJudge(version, initialized=True)
@@ -182,21 +169,31 @@ def judge_alone(raw: bytes, version: str) -> Iterator[Judged]:
         yield judged._replace(diagnostics=(*known, *hint))
 
 
-def judge_text(text: str, captured: Sequence[CapturedLine]) -> list[Judged]:
-    """Judge a pasted text: a recording, one request, or an answer by its own shape.
+def judge_file(read: ReadFile, name: str, version: str = "") -> Iterator[Judged]:
+    """Judge the messages of a file, or its text as an answer by its own shape.
 
-    `captured` is what it is as a recording (`read_capture`), () for no recording.
+    Raises:
+        StopError: it has neither.
     """
-    if captured:
-        return told(judge_captured(captured))
-    if is_request(text):
-        return [one for one in judge_alone(jsonrpc.encoded(text), "") if one.diagnostics]
-    opened = open_exchange_of(text, TextForm.MESSAGE, Asked())
-    verdict = opened.verdict()
-    clients = told_reactions(verdict.diagnostics, verdict.kind, opened.exchange.version)
-    said = (*verdict.diagnostics, *clients)
+    if read.kind not in TYPED:
+        yield from judge_captured(read.messages(name), version)
+        return
+    opened = open_exchange_of(read.text, TextForm.MESSAGE, Asked(version=version or None))
+    verdict = opened.told_verdict()
     method = opened.exchange.method
-    return [Judged(1, Direction.OUT, verdict.text, method, "", said)] if said else []
+    yield Judged(1, Direction.OUT, verdict.text, method, "", verdict.diagnostics)
+
+
+def told_of(read: ReadFile, name: str) -> list[Judged]:
+    """Return what people are told of the messages of a file; of one alone, all of it.
+
+    Raises:
+        StopError: it has none, and is no answer.
+    """
+    judged = judge_file(read, name)
+    if read.kind is FileKind.CONVERSATION:
+        return told(judged)
+    return [one for one in judged if one.diagnostics]
 
 
 def judge_captured(
@@ -206,26 +203,27 @@ def judge_captured(
 
     Where the conversation goes on, each request may still get its response.
     """
-    if captured and captured[0].frame is not None:
-        frames = [(one.number, one.frame) for one in captured if one.frame]
-        if any(frame.note.startswith(PLACE) for _, frame in frames):
-            here = [frame._replace(seq=number) for number, frame in frames]
-            found = judge_foreign(here, version, goes_on=goes_on)
-            return (one._replace(column=1) for one in found)
-        return judge_frames(frames, version, goes_on=goes_on)
+    if frames := [(one.number, one.frame) for one in captured if one.frame]:
+        found = judge_recording(frames, version, goes_on=goes_on)
+        return (one._replace(column=1) for one in found)
+    if captured and captured[0].origin is Origin.REQUEST:
+        return judge_alone(captured[0].raw, version)
     if is_two_sided(captured):
         return judge_capture(captured, version, goes_on=goes_on or has_no_side(captured))
     return _without_requests(captured, version)
 
 
-def judge_foreign(
-    frames: Iterable[Frame], version: str = "", *, goes_on: bool = False
+def judge_recording(
+    frames: Iterable[tuple[int, Frame]], version: str = "", *, goes_on: bool = False
 ) -> Iterator[Judged]:
-    """Judge the lines of a recording from elsewhere, as those of its file."""
+    """Judge the lines of a recording, each with its number; those of a file as the file itself."""
     frames = tuple(frames)
-    placed = [captured_line(one) for one in frames]
-    lines = [line._replace(number=one.seq) for line, one in zip(placed, frames, strict=True)]
-    places = {one.seq: one.note.removeprefix(PLACE) for one in frames if one.note.startswith(PLACE)}
+    places = {at: one.note.removeprefix(PLACE) for at, one in frames if one.note.startswith(PLACE)}
+    if not places:
+        yield from judge_frames(frames, version, goes_on=goes_on)
+        return
+    placed = [captured_line(one) for _, one in frames]
+    lines = [line._replace(number=at) for (at, _), line in zip(frames, placed, strict=True)]
     for judged in judge_captured(lines, version, goes_on=goes_on or has_no_side(placed)):
         yield judged._replace(written_at=places.get(judged.line, "").partition(" ")[0])
 
@@ -248,7 +246,8 @@ class Remark(NamedTuple):
 
 def remarks_on(captured: Sequence[CapturedLine]) -> Iterator[Remark]:
     """Yield what was not checked of a file, and what the program that wrote it says."""
-    words = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
+    placed = [one if one.frame is None else captured_line(one.frame) for one in captured]
+    words = [one for one in captured if one.direction is Direction.NOTE]
     if unread := [one for one in words if not one.level]:
         yield Remark("unread", {"count": sum(1 + one.more for one in unread), **_quoted(unread[0])})
     for one in words:
@@ -258,10 +257,11 @@ def remarks_on(captured: Sequence[CapturedLine]) -> Iterator[Remark]:
         yield Remark("cut", {"count": len(cut), "line": cut[0].number})
     if any(one.origin is Origin.BARE for one in captured):
         yield Remark("bare")
-    if captured and not is_two_sided(captured):
-        yield Remark("no requests")
-    elif captured and has_no_side(captured):
-        yield Remark("no responses")
+    if captured and captured[0].origin not in ALONE:
+        if not is_two_sided(captured):
+            yield Remark("no requests")
+        elif has_no_side(placed):
+            yield Remark("no responses")
     if foreign := _foreign_methods(captured):
         yield Remark("other protocol", {"words": one_line(", ".join(foreign), _WORDS)})
     yield from (Remark("host says", _quoted(one)) for one in words if one.level == "error")
@@ -323,8 +323,7 @@ def has_no_side(captured: Iterable[CapturedLine]) -> bool:
     Its requests may be examples, wherever they are said to come from.
     """
     return not any(
-        one.frame
-        or one.at
+        one.at
         or (one.number, one.column) == (1, 1)
         or _ANSWER.search(one.text)
         or one.direction not in (None, speaker(ConversationState(), one.raw))
@@ -354,21 +353,20 @@ def _without_requests(captured: Iterable[CapturedLine], version: str) -> Iterato
     """Judge the responses of a file without requests, each by its own shape."""
     overheard = ConversationJudge(version, initialized=True)
     for line in captured:
-        if line.direction is Direction.NOTE:
+        if line.direction is Direction.NOTE or line.is_cut:
             continue
         found = jsonrpc.read(line.raw)
-        if not isinstance(found, Message) or not found.kind.is_answer:
+        response = found if isinstance(found, Message) and found.kind.is_answer else None
+        if response is None and line.origin is not Origin.ANSWER:
             direction = line.direction or Direction.OUT
             for one in overheard.line(line.number, direction, line.raw):
                 yield one.placed(line)
             continue
-        version = version or text_at(found.body, "result", "protocolVersion")
+        version = version or text_at(response and response.body, "result", "protocolVersion")
         known = version if version in versions.ALL else None
         opened = open_exchange_of(line.text, TextForm.MESSAGE, Asked(version=known))
-        token = found.id.token if found.id is not None else ""
-        said = tuple(
-            each for each in opened.verdict().diagnostics if each.severity is not Severity.REPAIRED
-        )
-        said = (*said, *told_reactions(said, found.kind, opened.exchange.version))
+        diagnostics = opened.told_verdict().diagnostics
+        said = tuple(each for each in diagnostics if each.severity is not Severity.REPAIRED)
+        token = response.id.token if response and response.id else ""
         judged = Judged(line.number, Direction.OUT, line.text, opened.exchange.method, token, said)
         yield judged.placed(line)

@@ -10,22 +10,14 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.answering.alone import (
-    Asked,
-    is_request,
-    judge_alone,
-    judge_captured,
-    open_exchange_of,
-)
+from humanmcp.answering.alone import Asked, judge_file, open_exchange_of
+from humanmcp.answering.files import read_file
 from humanmcp.common import published
 from humanmcp.common.settings import sample
 from humanmcp.locales import describe, fillings_of, say, sentences_of, spoken_language
 from humanmcp.protocol.diagnostics.kinds import KINDS, code_of, title_of
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.json.jsonrpc import encoded
 from humanmcp.protocol.tables import methods, versions
-from humanmcp.protocol.validation.captures import read_capture
-from humanmcp.protocol.validation.whole_conversation import told_reactions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,17 +117,11 @@ def problems_of(example: Example) -> tuple[Diagnostic, ...]:
     """Return what the check says of the wrong text of an example."""
     text, form = example.wrong, TextForm(example.form or TextForm.MESSAGE)
     is_answer = example.method or example.request or example.form
-    if not is_answer and (lines := read_capture(text)):
-        judged = judge_captured(lines, example.protocol_version)
-        return tuple(each for one in judged for each in one.diagnostics)
-    if not is_answer and is_request(text):
-        judged = judge_alone(encoded(text), example.protocol_version)
+    if not is_answer:
+        judged = judge_file(read_file(text), FILE, example.protocol_version)
         return tuple(each for one in judged for each in one.diagnostics)
     asked = Asked(example.request or None, example.method or None, example.protocol_version or None)
-    opened = open_exchange_of(text, form, asked)
-    verdict = opened.verdict()
-    clients = told_reactions(verdict.diagnostics, verdict.kind, opened.exchange.version)
-    return (*verdict.diagnostics, *clients)
+    return open_exchange_of(text, form, asked).told_verdict().diagnostics
 
 
 def filled(sentence: str, fillings: Mapping[str, str]) -> str:

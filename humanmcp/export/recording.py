@@ -8,13 +8,13 @@ which request.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.alone import judge_foreign, told
+from humanmcp.answering.alone import judge_recording, told
+from humanmcp.answering.files import read_file
 from humanmcp.answering.summary import (
     GIST,
     LineKind,
@@ -27,7 +27,7 @@ from humanmcp.answering.summary import (
 )
 from humanmcp.common.timestamps import from_log_time
 from humanmcp.inbox import open_inbox
-from humanmcp.inbox.contract import DeskInbox, InboxError, Role, SessionFacts
+from humanmcp.inbox.contract import DeskInbox, InboxError, SessionFacts
 from humanmcp.locales.explain import explain
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import name_of
@@ -39,23 +39,15 @@ from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import follow, text_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import versions
-from humanmcp.protocol.validation.captures import (
-    decode_lines,
-    read_capture,
-    read_recording,
-    speaker,
-)
-from humanmcp.protocol.validation.whole_conversation import judge_frames
+from humanmcp.protocol.validation.captures import frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import tzinfo
 
     from humanmcp.locales.explain import Card
-    from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.validation.captures import CapturedLine
     from humanmcp.protocol.validation.whole_conversation import Judged
 
 
@@ -126,79 +118,8 @@ def frames_in(content: bytes, name: object, zone: tzinfo | None = None) -> tuple
     Raises:
         StopError: it has no messages. The sentence says what it is instead.
     """
-    text = decode_lines(content).removeprefix("\ufeff")
-    lines = text.split("\n")
-    frames = tuple(read_recording(lines, lambda time: from_log_time(time, zone)))
-    line = b"" if frames else jsonrpc.encoded(jsonrpc.compact(text))
-    if re.match(rb'\s*[\[{].*"jsonrpc"', line, re.DOTALL) or isinstance(
-        jsonrpc.read(line), Message
-    ):
-        frames = (Frame(1, "", speaker(ConversationState(), line), line),)
-    if not frames:
-        raise stopped("other_file", what_else(text) or "nothing recorded", name=name)
-    if all(one.direction is Direction.NOTE for one in frames):
-        raise no_messages(read_capture(text), name)
-    return frames
-
-
-def no_messages(words: Sequence[CapturedLine], name: object) -> StopError:
-    """Say what a file without messages looks like, and what its own errors or warnings say."""
-    errors = [one for one in words if one.level == "error"]
-    errors = errors or [one for one in words if one.level.startswith("warn")]
-    said = " / ".join(dict.fromkeys(one_line(one.text.strip(), _WORDS) for one in errors))
-    if not words:  # the prompts of an agent
-        return stopped("other_file", "nothing recorded", name=name)
-    if (other := what_else("\n".join(one.text for one in words))) in _NOTATIONS:
-        return stopped("other_file", other, name=name)
-    is_json = words[0].text.lstrip("\ufeff \t")[:1] in ("{", "[")
-    looks = "json" if is_json else "http" if words[0].level == "http" else "log"
-    code = f"no messages, {looks}{' but' if said else ''}"
-    return stopped("check", code, name=name, words=one_line(said, _MOST_WORDS))
-
-
-_WORDS: Final = 240
-"""Hosts write time and name before the cause."""
-_MOST_WORDS: Final = 1200
-_DUMP: Final = re.compile(r"\s*(?:0x)?0{6,16}:? ")
-_OTHERS: Final = (
-    ("an archive", re.compile(r'\s*\{\s*"log"\s*:\s*\{')),
-    ("a page", re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)),
-    ("packed", re.compile("\x1f\udc8b|PK\x03\x04|BZh|\udcfd7zXZ|\\(\udcb5/\udcfd")),
-    ("a document", re.compile(r"\{\\rtf|%PDF-|\udc89PNG|GIF8|\udcff\udcd8\udcff|\udcd0\udccf\x11")),
-    ("a diagram", re.compile(r"\s*sequenceDiagram\b")),
-    ("a dump", _DUMP),
-    ("a program", re.compile(r'#!|(?:""".*?"""\s*)?(?:from [\w.]+ )?import \w', re.DOTALL)),
-    ("a command", re.compile(r"\s*(?:[$>%] )?(?:curl|npx|uvx|docker)\s")),
-    (
-        "a configuration",
-        re.compile(
-            r'\s*\{(?:.*"mcpServers"|[^{}]*"(?:servers|context_servers)")\s*:\s*\{'
-            r"|(?:.*\n)?\[mcp_servers\.|(?:.*\n)?extensions:\n",
-            re.DOTALL,
-        ),
-    ),
-    (
-        "maps of Go",
-        re.compile(r"(?s).*?\bmap\[(?:error:map\[[^\n]{0,200}?)?(?:id:\S{1,40} )?jsonrpc:2\.0"),
-    ),
-    (
-        "a notation",
-        re.compile(r"(?is).*?\bjsonrpc\W{1,9}(?:[a-z]+\W{1,9}){0,2}(?:\d+\W{1,9})?2\.0"),
-    ),
-)
-"""What people take for a recording, and how it begins."""
-_NOTATIONS: Final = ("maps of Go", "a notation")
-"""What may also be in the lines of a log."""
-_READABLE: Final = re.compile(r""""jsonrpc"\s*:|\{\s*'?jsonrpc'?\s*(?::|=>?)\s*['"]""")
-
-
-def what_else(text: str) -> str:
-    """Return what a text without messages is: a code of the section `other_file`, "" if unknown."""
-    is_one = text.lstrip()[:1] in ("{", "[") or len(_READABLE.findall(text)) == 1
-    is_layout = text.startswith("{\\rtf") or _DUMP.match(text) is not None
-    if _READABLE.search(text) and is_one and not is_layout:
-        return ""
-    return next((code for code, begins in _OTHERS if begins.match(text)), "")
+    captured = read_file(content).messages(name)
+    return tuple(frames_of(captured, lambda time: from_log_time(time, zone)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,15 +301,10 @@ def build_conversation(
 
 def problems_in(recording: Recording) -> dict[int, list[Judged]]:
     """Return the messages with problems, by the numbers of their lines: as `check` tells them."""
-    facts, frames = recording.facts, recording.frames
-    is_own = any(one.number for one in frames) if facts is None else facts.role is not Role.READER
-    goes_on = facts is not None and facts.is_open
+    goes_on = recording.facts is not None and recording.facts.is_open
     found: dict[int, list[Judged]] = {}
-    if is_own:
-        judged = judge_frames(((one.seq, one) for one in frames), goes_on=goes_on)
-    else:
-        judged = judge_foreign(frames)
-    for one in told(judged):
+    frames = ((one.seq, one) for one in recording.frames)
+    for one in told(judge_recording(frames, goes_on=goes_on)):
         found.setdefault(one.line, []).append(one)
     return found
 

@@ -25,14 +25,13 @@ from humanmcp.answering.alone import (
     Remark,
     TypedCase,
     count_problems,
-    is_of_mcp,
-    is_request,
     judge_alone,
     judge_captured,
     open_exchange_of,
     remarks_on,
     told,
 )
+from humanmcp.answering.files import TYPED, FileKind, ReadFile, read_file
 from humanmcp.answering.schema import (
     CheckedShape,
     ConversationShape,
@@ -45,7 +44,6 @@ from humanmcp.common.parsing import closest
 from humanmcp.common.person_files import STDIN, decoded, read_bytes, read_text, unreadable_file
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
-from humanmcp.export.recording import no_messages, what_else
 from humanmcp.locales import say, titled
 from humanmcp.locales.stop import REFUSED, StopError, stopped
 from humanmcp.protocol.conversation.transcript import Direction, to_json
@@ -58,12 +56,7 @@ from humanmcp.protocol.json.jsonrpc import compact, encoded
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair.reading import decode_file
 from humanmcp.protocol.tables import methods, versions
-from humanmcp.protocol.validation.captures import decode_lines, read_capture
 from humanmcp.protocol.validation.crash_guard import failed
-from humanmcp.protocol.validation.whole_conversation import (
-    Judged,
-    told_reactions,
-)
 from humanmcp.terminal.gates import GATES, for_others, unchecked
 from humanmcp.terminal.inbox import open_inbox
 from humanmcp.terminal.problems import explained, print_problems
@@ -75,7 +68,7 @@ if TYPE_CHECKING:
     from humanmcp.answering.mistakes import Example, Mistake
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.protocol.validation.captures import CapturedLine
+    from humanmcp.protocol.validation.whole_conversation import Judged
 
 
 SECTION: Final = "check"
@@ -170,7 +163,7 @@ def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: AN
     text, said = record.get("text"), record.get("protocol_version", "")
     if arguments.method or not isinstance(text, str) or said not in ("", *versions.ALL):
         return False
-    return not read_capture(text) and is_request(text)
+    return read_file(text).kind is FileKind.REQUEST
 
 
 def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa: ANN401 - any JSON value
@@ -309,34 +302,32 @@ def _one(file: str, arguments: argparse.Namespace, settings: Settings) -> _Check
     """Check one file, and print what is wrong with it as text, if that is the form."""
     content, goes_on = _content(file, settings)
     name = _name(file)
-    is_answer = _is_answer(arguments)
-    captured = () if is_answer else read_capture(decode_lines(content))
-    if captured:
-        if arguments.format == "text" and utf16_of(content)[0]:
-            to_stdout(Painted(titled(decode_file(content)[1][0]), "dim"))
-        return _print_captured(captured, arguments, name, goes_on=goes_on)
-    if not is_answer and (other := what_else(decode_lines(content))):
-        raise stopped("other_file", other, name=name)
+    kind = None
+    if not _is_answer(arguments):
+        read = read_file(content)
+        kind = read.kind
+        if kind not in TYPED:
+            if arguments.format == "text" and utf16_of(content)[0]:
+                to_stdout(Painted(titled(decode_file(content)[1][0]), "dim"))
+            return _print_captured(read, arguments, name, goes_on=goes_on)
+        if file.endswith(".log") and read.text.lstrip()[:1] not in ("{", "["):
+            raise stopped("other_file", "nothing recorded", name=name)
     text, notes = decoded(content, name), decode_file(content)[1]
-    if not is_answer and file.endswith(".log") and text.lstrip()[:1] not in ("{", "["):
-        raise stopped("other_file", "nothing recorded", name=name)
-    if not is_answer and is_request(text):
-        found = tuple(judge_alone(encoded(text), arguments.protocol_version or ""))
-        return _print_judged(found, arguments, name, alone=True)
     opened = _case(text, arguments)
     if arguments.fix:
         return _fixed(opened), None
-    verdict = opened.verdict()
-    clients = told_reactions(verdict.diagnostics, verdict.kind, opened.exchange.version)
-    verdict = verdict._replace(diagnostics=(*notes, *verdict.diagnostics, *clients))
+    verdict = opened.told_verdict()
+    verdict = verdict._replace(diagnostics=(*notes, *verdict.diagnostics))
     if arguments.no_hosts:
         verdict = verdict._replace(diagnostics=_without_hosts(verdict.diagnostics))
     status = _status(verdict.diagnostics, arguments) if verdict.sendable else REFUSED
     is_guessed = arguments.method is None and arguments.request is None
-    code = "as" if not is_guessed else "as guessed" if is_of_mcp(text) else "as nothing"
     exchange = opened.exchange
     values = {"method": exchange.method, "version": exchange.version, "name": name}
-    about = Remark(code, values)
+    about = Remark("as guessed" if is_guessed else "as", values)
+    if kind is FileKind.NOTHING:
+        nothing = say("other_file", "nothing recorded", name=name)
+        about = Remark("as nothing", {**values, "nothing": nothing})
     if arguments.format == "text":
         _print(verdict, about.sentence, name)
         return status, None
@@ -488,39 +479,30 @@ _WIDTH: Final = 80
 
 
 def _print_captured(
-    captured: Sequence[CapturedLine], arguments: argparse.Namespace, name: str, *, goes_on: bool
+    read: ReadFile, arguments: argparse.Namespace, name: str, *, goes_on: bool
 ) -> _Checked:
     """Print the problems of a conversation as text, if that is the form.
 
     Raises:
-        StopError: nothing in the file is a message.
+        StopError: it has no messages, or the prompts of an agent, which are none.
     """
+    captured = read.messages(name)
     found = tuple(judge_captured(captured, arguments.protocol_version or "", goes_on=goes_on))
     if not found:
-        notes = [one for one in captured if one.direction is Direction.NOTE and one.frame is None]
-        raise no_messages(notes, name)
+        raise stopped("other_file", "nothing recorded", name=name)
     remarks = tuple(remarks_on(captured))
+    if arguments.no_hosts:
+        found = tuple(one._replace(diagnostics=_without_hosts(one.diagnostics)) for one in found)
+    status = _status((each for one in found for each in one.diagnostics), arguments)
     if arguments.format == "text":
         for one in remarks:
             to_stdout(Painted(one.sentence, "dim"))
-    status, shape = _print_judged(found, arguments, name)
+        _print_conversation(found, name, alone=read.kind is FileKind.REQUEST)
+        return status, None
     unread = next((one.values for one in remarks if one.code == "unread"), None)
     counted = {"unread": unread["count"], "unread_line": unread["line"]} if unread else {}
     said = {**counted, "remarks": [one.shape for one in remarks]}
-    return status, None if shape is None else {**shape, **said}
-
-
-def _print_judged(
-    found: Sequence[Judged], arguments: argparse.Namespace, name: str, *, alone: bool = False
-) -> _Checked:
-    if arguments.no_hosts:
-        found = [one._replace(diagnostics=_without_hosts(one.diagnostics)) for one in found]
-    diagnostics = [diagnostic for judged in found for diagnostic in judged.diagnostics]
-    status = _status(diagnostics, arguments)
-    if arguments.format != "text":
-        return status, _conversation_shape(found)
-    _print_conversation(found, name, alone=alone)
-    return status, None
+    return status, {**_conversation_shape(found), **said}
 
 
 def _without_hosts(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -12,7 +12,7 @@ import pytest
 
 from humanmcp.answering.alone import (
     guessed_method,
-    judge_foreign,
+    judge_recording,
     open_exchange_of,
     remarks_on,
 )
@@ -419,7 +419,7 @@ NO_PART: Final = {
 def test_a_file_with_nothing_of_mcp_is_said_to_have_nothing(check: Any, name: str) -> None:  # noqa: ANN401 - see the fixture
     """Somebody may have written it as a result: what is wrong with that is said below."""
     ran = check(NO_PART[name])
-    assert "has no message of MCP, and no member of a result" in ran.out.splitlines()[0]
+    assert "has no messages, and no member of a result" in ran.out.splitlines()[0]
     assert "Checked as an answer" not in ran.out
     assert ran.status == 1
 
@@ -479,7 +479,11 @@ def test_page_and_export_say_the_same_of_an_example(
     assert [one.shape for one in remarks_on([captured_line(one) for one in frames])] == (
         said["remarks"]
     )
-    found = [each.code for one in judge_foreign(frames) for each in one.diagnostics]
+    found = [
+        each.code
+        for one in judge_recording((one.seq, one) for one in frames)
+        for each in one.diagnostics
+    ]
     assert found == [one["code"] for one in said["problems"]]
     again = json.loads(check("".join(f"{to_json(one)}\n" for one in frames), "--json").out)
     assert [one["code"] for one in again["problems"]] == found

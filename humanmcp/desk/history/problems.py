@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from humanmcp.answering.alone import Remark, is_error, judge_foreign, remarks_on, told
+from humanmcp.answering.alone import Remark, is_error, judge_recording, remarks_on, told
 from humanmcp.common.apart import LARGE, call, items, while_wanted
 from humanmcp.inbox.contract import Role
 from humanmcp.protocol.validation.captures import captured_line
@@ -135,14 +135,14 @@ class _CheckedSession:
             frames = list(islice(inbox.frames(view.facts.name), MOST_CHECKED + 1))
             self._is_cut = len(frames) > MOST_CHECKED
             frames = frames[:MOST_CHECKED]
-            if any(one.note for one in frames):  # else it is one message, or none of it is left out
-                self._remarks = tuple(remarks_on([captured_line(one) for one in frames]))
-            judging = partial(judge_foreign, goes_on=self._is_cut)
+            self._remarks = tuple(remarks_on([captured_line(one) for one in frames]))
+            judging = partial(judge_recording, goes_on=self._is_cut)
+            numbered = [(one.seq, one) for one in frames]
             longest = max((len(one.raw) for one in frames), default=0)
             self._rest = (
-                judging(frames)
+                judging(numbered)
                 if longest <= LARGE
-                else iter(tuple(items(longest, judging, frames)))
+                else iter(tuple(items(longest, judging, numbered)))
             )
         for one in while_wanted(self._rest):
             self._keep((one,))

@@ -12,7 +12,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.answer_book.recorded import recorded
-from humanmcp.protocol.conversation.transcript import to_json
+from humanmcp.protocol.conversation.transcript import Direction, to_json
 from humanmcp.protocol.json.encodings import utf16_of
 from humanmcp.protocol.validation.captures import is_transcript, read_recording
 from humanmcp.protocol.validation.redaction import Redaction
@@ -118,8 +118,22 @@ def read_replay(
     except (OSError, InboxError) as error:
         raise stopped(SECTION, "no replay", REFUSED, path=named, why=error) from error
     if not len(replay) and not begins:
+        _read_messages(recording)
         raise stopped(SECTION, "nothing to replay", REFUSED, path=named)
     return replay
+
+
+def _read_messages(recording: RecordingPlace) -> None:
+    """Say what a file is that is no recording.
+
+    Raises:
+        StopError: it has no messages.
+    """
+    if recording.session or any(one.direction is not Direction.NOTE for one in recording.frames()):
+        return
+    from humanmcp.answering.files import read_file  # noqa: PLC0415 - a recording never needs it
+
+    read_file(recording.path.read_bytes()).messages(recording.path)
 
 
 def _faults(given: Iterable[str]) -> dict[int, str]:

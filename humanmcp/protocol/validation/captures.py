@@ -46,7 +46,7 @@ from humanmcp.protocol.validation.sides import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 class Origin(enum.Enum):
@@ -56,6 +56,8 @@ class Origin(enum.Enum):
     MEMBER = "an object that the program wrote anew, with its own white space"
     QUOTED = "the message in quotes or in another notation, so that places in it are unknown"
     BARE = "a method or a result without JSON-RPC around it: the version and the id are made up"
+    REQUEST = "the whole file, which is one request or notification, perhaps broken"
+    ANSWER = "the whole file, which is one response, perhaps broken"
 
 
 class CapturedLine(NamedTuple):
@@ -224,7 +226,7 @@ def _transcript(lines: Iterable[str]) -> Iterator[CapturedLine]:
     for number, line in enumerate(lines, 1):
         with suppress(ValueError, RecursionError):
             frame = from_json(line)
-            yield CapturedLine(number, frame.direction, frame.text, frame.at, frame)
+            yield captured_line(frame)._replace(number=number, column=1, frame=frame)
             continue
         value = _decoded(line)
         if _is_frame(value):
@@ -261,8 +263,15 @@ def read_recording(lines: Iterable[str], time: Callable[[str], str]) -> Iterator
     if is_transcript(first):
         yield from (one.frame for one in _transcript(lines) if one.frame is not None)
     else:
-        for seq, (line, direction) in enumerate(with_senders(read_capture("\n".join(lines))), 1):
-            yield _frame(seq, line, direction, time)
+        yield from frames_of(read_capture("\n".join(lines)), time)
+
+
+def frames_of(captured: Sequence[CapturedLine], time: Callable[[str], str]) -> Iterable[Frame]:
+    """Return captured lines as frames, or the frames of a transcript of ours."""
+    return [one.frame for one in captured if one.frame is not None] or (
+        _frame(seq, line, direction, time)
+        for seq, (line, direction) in enumerate(with_senders(captured), 1)
+    )
 
 
 def _frame(seq: int, line: CapturedLine, direction: Direction, time: Callable[[str], str]) -> Frame:
@@ -272,19 +281,21 @@ def _frame(seq: int, line: CapturedLine, direction: Direction, time: Callable[[s
     at = ""
     with suppress(ValueError):  # in a notation that nobody knows
         at = time(line.at) if line.at else ""
-    is_member = line.origin is Origin.MEMBER
-    raw = jsonrpc.encoded(jsonrpc.compact(line.text)) if is_member else line.raw
+    is_spaced = line.origin in (Origin.MEMBER, *ALONE)
+    raw = jsonrpc.encoded(jsonrpc.compact(line.text)) if is_spaced else line.raw
     return Frame(seq, at, direction, raw, note=_place_of(line))
 
 
 _CUT: Final = "cut"
-_BARE: Final = "bare"
+_ORIGINS: Final = {"bare": Origin.BARE, "request": Origin.REQUEST, "answer": Origin.ANSWER}
+ALONE: Final = (Origin.REQUEST, Origin.ANSWER)
 _PLACED: Final = re.compile(rf"{PLACE}(\d{{1,9}}):(\d{{1,9}}) ?([a-z]*) ?(\d{{0,9}})", re.ASCII)
 
 
 def _place_of(line: CapturedLine) -> str:
     """Write where a line was in its file, and what it is; `captured_line` reads it."""
-    what = _CUT if line.is_cut else _BARE if line.origin is Origin.BARE else line.level
+    what = next((one for one, origin in _ORIGINS.items() if line.origin is origin), line.level)
+    what = _CUT if line.is_cut else what
     more = f" {line.more}" if line.more else ""
     return f"{PLACE}{line.number}:{line.column} {what}{more}".rstrip()
 
@@ -305,7 +316,7 @@ def captured_line(frame: Frame) -> CapturedLine:
         level=what if is_note and what != _CUT else "",
         is_cut=what == _CUT,
         column=int(column),
-        origin=Origin.BARE if what == _BARE else Origin.LINE,
+        origin=_ORIGINS.get(what, Origin.LINE),
         more=int(more or 0),
     )
 

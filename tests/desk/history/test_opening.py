@@ -127,7 +127,7 @@ def test_a_single_message_opens_too(desk: Desking, content: str, count: int) -> 
 def test_a_name_in_japanese_and_a_sentence_in_japanese(desk: Desking) -> None:
     """Both are shown as they are."""
     detail = json.loads(drop(desk, b"x", "記録.log", **{"Accept-Language": "ja"}).text)["detail"]
-    assert detail.startswith("記録.log にはメッセージがありません")
+    assert detail.startswith("記録.log には MCP のメッセージも")
 
 
 def test_a_recording_with_too_many_values_is_refused(desk: Desking) -> None:

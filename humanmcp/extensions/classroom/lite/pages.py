@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
-from humanmcp.answering.alone import count_problems, judge_text, remarks_on
+from humanmcp.answering.alone import count_problems, remarks_on, told_of
+from humanmcp.answering.files import read_file
 from humanmcp.common import published
 from humanmcp.common.settings import make_private
 from humanmcp.desk import rights
@@ -19,9 +20,8 @@ from humanmcp.extensions.classroom.demo.lesson import OWN, find_lesson, lesson_n
 from humanmcp.extensions.classroom.room.records import RoomRole
 from humanmcp.extensions.classroom.room.seat import RoomSeat
 from humanmcp.inbox.atomic import write_private
-from humanmcp.locales import spoken_language
+from humanmcp.locales import say, spoken_language
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.validation.captures import read_capture
 
 PASTED: Final = "pasted"
 MINUTES: Final = 2
@@ -128,9 +128,9 @@ def check(request: Request) -> Response:
     file, text, refused = desk_of(request).home / PASTED, "", ""
     if file.exists():
         text = file.read_text(encoding="utf-8")
-    captured = read_capture(text)
+    read = read_file(text)
     try:
-        wrong = judge_text(text, captured) if text.strip() else []
+        wrong = told_of(read, say("desk", "open.pasted")) if text.strip() else []
     except StopError as error:
         wrong, refused = [], error.sentence()
     return page(
@@ -138,7 +138,7 @@ def check(request: Request) -> Response:
         "classroom/lite_check.html",
         text=text,
         refused=refused,
-        remarks=[one.sentence for one in remarks_on(captured)][:MOST_REMARKS],
+        remarks=[one.sentence for one in remarks_on(read.captured)][:MOST_REMARKS],
         counted=count_problems([each for one in wrong for each in one.diagnostics]),
         wrong=[wrong_line(one) for one in wrong[:MOST_SHOWN]],
         more=max(0, len(wrong) - MOST_SHOWN),
