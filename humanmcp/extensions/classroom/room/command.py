@@ -80,6 +80,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         )
     finally:
         lock.release()
+    terminal.to_stdout(say(SECTION, "closed", folder=folder))
     return 0
 
 

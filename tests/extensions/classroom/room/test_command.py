@@ -8,6 +8,7 @@ import pytest
 
 from humanmcp.http.listening import own_addresses
 from humanmcp.launch import OPEN_NAME
+from humanmcp.locales import say
 from tests.support.desktop import Desktop
 from tests.support.room_process import Rooming
 from tests.support.waiting import until
@@ -55,3 +56,16 @@ def test_the_teachers_page_opens_and_its_link_is_there(tmp_path: Path, *, sees: 
             (link,) = re.findall(r"url=([^\"]+)", page.read_text())
             assert link == room.teacher_link
             assert room.visitor().follow(link).get("/room").status == 200
+
+
+def test_a_room_that_ends_says_where_it_is_kept_and_opens_again_with_its_links(
+    tmp_path: Path,
+) -> None:
+    said = []
+    for _ in range(2):
+        with Rooming(tmp_path / "room") as room:
+            pass
+        said.append(room.said())
+    first, again = said
+    assert again == first
+    assert first.endswith(say("room", "closed", "en", folder=room.folder) + "\n")
