@@ -343,6 +343,7 @@ def test_every_sentence_with_fillings_can_be_filled(language: str) -> None:
             assert CommandFormatter().format(sentence, **dict.fromkeys(names, "")), code
 
 
+@pytest.mark.extension("text_files")  # whose words the demo has
 def test_every_sentence_that_the_code_names_exists() -> None:
     """`say("room", "code")` with two plain strings must find its sentence."""
     known = flat("en")

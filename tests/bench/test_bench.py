@@ -16,6 +16,7 @@ ROOT: Final = Path(__file__).parent.parent.parent
 HAS_NODE: Final = shutil.which("node") is not None and TS_PACKAGES.is_dir()
 
 
+@pytest.mark.extension("text_files")
 @pytest.mark.timeout(400)  # all of it runs once: with other tests beside it, for minutes
 def test_the_bench_prints_every_figure_that_its_manual_explains() -> None:
     """One table, with a row for each row of bench/README.md."""

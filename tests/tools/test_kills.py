@@ -91,6 +91,7 @@ def test_an_answer_that_the_client_never_read_is_not_called_sent(
     assert inbox.item(item.key).reply == item.reply
 
 
+@pytest.mark.extension("text_files")
 def test_status_txt_says_answered_of_what_the_client_has_and_of_nothing_else(
     host: Host, tmp_path: Path
 ) -> None:

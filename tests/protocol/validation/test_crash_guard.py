@@ -2,6 +2,7 @@
 
 import gc
 import json
+from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 import hypothesis.strategies as st
@@ -19,6 +20,7 @@ from humanmcp.protocol.json.jsonrpc import Json, Message
 from humanmcp.protocol.session import McpSession, Party
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check, incoming, outgoing, rules, starting_draft
+from humanmcp.protocol.validation.crash_guard import without_collection
 from tests.support.speaking import said_in
 
 LINE = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
@@ -188,3 +190,19 @@ def test_nothing_is_collected_during_a_check_and_afterwards_as_before(
         assert (during, gc.isenabled()) == ([False], collects)
     finally:
         gc.enable()
+
+
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=12))
+def test_what_was_collected_before_is_collected_after_the_last_block(turns: list[int]) -> None:
+    """Threads begin and end their blocks in any order. `turns` are the threads that go on."""
+    inside: dict[int, AbstractContextManager[None]] = {}
+    for thread in turns:
+        if thread in inside:
+            inside.pop(thread).__exit__(None, None, None)
+        else:
+            inside[thread] = without_collection()
+            inside[thread].__enter__()
+        assert gc.isenabled() is not bool(inside)
+    for block in inside.values():
+        block.__exit__(None, None, None)
+    assert gc.isenabled()
