@@ -199,7 +199,9 @@ def _open_page(desk: launch.DeskOfCommand, home: Path) -> str:
 
 
 _LOOK_EVERY: Final = 0.05
-_VISIBLE_WITHIN: Final = 5.0
+_VISIBLE_WITHIN: Final = 60.0
+"""Seconds for a server on a busy computer; one that has ended is not waited for."""
+_IN_FILE_WITHIN: Final = 5.0
 
 
 class DemoServer:
@@ -253,7 +255,7 @@ class DemoServer:
         """
         inbox = open_inbox(home)
         until = time.monotonic() + _VISIBLE_WITHIN
-        while time.monotonic() < until:
+        while time.monotonic() < until and self.child.process.poll() is None:
             for facts in inbox.sessions():
                 if facts.pid == self.child.process.pid and (facts.files or wanted == NOWHERE):
                     self.session = facts.name
@@ -399,7 +401,7 @@ class DemoRunner:
                 self._wait_for_the_files(request)
             if self._gives(step):
                 self.screen.give()
-                self._give(step)
+                self._give(step, request)
             else:
                 self.screen.invite(step, request)
         answer = self._answer_to(request, step)
@@ -416,12 +418,14 @@ class DemoRunner:
         """Return True if the lesson answers this step in the place of its person."""
         return step.given and self.screen.by_hand
 
-    def _give(self, step: DemoStep) -> None:
-        """Answer the oldest request that waits: in a handshake, it is the only one."""
+    def _give(self, step: DemoStep, request: Message) -> None:
+        """Answer the request, as soon as it waits. The one before it may still be on its way."""
         inbox, until = open_inbox(self._home), time.monotonic() + _VISIBLE_WITHIN
         while time.monotonic() < until and self.child.child.process.poll() is None:
             session = self.child.session
             for item in inbox.items(session) if session else ():
+                if item.line != request.raw:
+                    continue
                 with contextlib.suppress(InboxError):  # a person was first
                     inbox.send(item.key, step.reply)
                 return
@@ -429,7 +433,7 @@ class DemoRunner:
 
     def _wait_for_the_files(self, request: Message) -> None:
         """Wait until `in.txt` has the request: the server does not take an answer before that."""
-        until = time.monotonic() + _VISIBLE_WITHIN
+        until = time.monotonic() + _IN_FILE_WITHIN
         folder = self.screen.folder
         while folder not in (None, NOWHERE) and time.monotonic() < until:
             with contextlib.suppress(OSError):

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from humanmcp.extensions.classroom.demo.good_host import Strictness
 from humanmcp.extensions.classroom.demo.lesson import find_lesson, weather
 from humanmcp.extensions.classroom.demo.steps import DemoStep
 from humanmcp.http.server_address import CallError
+from humanmcp.inbox.contract import Item, Key, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import say
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
@@ -327,3 +330,24 @@ def test_an_answer_is_asked_for_once_its_request_is_in_the_files(
     runner = DemoRunner(server, weather("en").with_handshake(), Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # it has what the runner uses
     assert runner.play(tmp_path, tmp_path)
     assert asked == [True] * 5
+
+
+def test_what_is_given_is_the_answer_to_its_own_request(tmp_path: Path) -> None:
+    """The answer to the one before may still be on its way: then that request is still there."""
+    inbox, lesson_steps = FolderInbox(tmp_path), weather("en").with_handshake()
+    session = inbox.begin_session(SessionFacts("", "2026-01-01T00:00:00Z", client="demo"))
+    lines = [f'{{"jsonrpc":"2.0","id":{one},"method":"tools/list"}}' for one in (1, 2)]
+    for number, line in enumerate(lines, 1):
+        key = Key(session, number)
+        inbox.deliver(Item(key, line, "tools/list", str(number), "2025-11-25", ""))
+    inbox.send(Key(session, 1), lesson_steps.requests[0].reply)
+    alive = SimpleNamespace(poll=lambda: None)
+    server = SimpleNamespace(session=session, child=SimpleNamespace(process=alive))
+    screen = Screen("humanmcp", by_hand=True)
+    runner = DemoRunner(server, lesson_steps, Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # as above
+    runner._home = tmp_path
+    second = jsonrpc.read_text(lines[1])
+    assert isinstance(second, Message)
+    runner._give(lesson_steps.requests[0], second)
+    assert inbox.item(Key(session, 2)).reply == inbox.item(Key(session, 1)).reply
+    inbox.end(session)
