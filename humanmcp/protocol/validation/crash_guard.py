@@ -7,10 +7,9 @@ of the text, again and again (a third of the time of a check of 4 MB, in which n
 from __future__ import annotations
 
 import gc
-import threading
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Severity, Verdict
@@ -57,39 +56,21 @@ def remarking(
     return _guarded(remark, lambda error, _args: (failure(error, Severity.WARNING),))
 
 
-class _Collection:
-    """Whether Python collects: not while any thread is in a block, and afterwards as before."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._blocks = 0
-        self._collects = True
-
-    def begin(self) -> None:
-        with self._lock:
-            if not self._blocks:
-                self._collects = gc.isenabled()
-            self._blocks += 1
-            gc.disable()
-
-    def end(self) -> None:
-        with self._lock:
-            self._blocks -= 1
-            if self._collects and not self._blocks:
-                gc.enable()
-
-
-_COLLECTION: Final = _Collection()
-
-
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Collect nothing in this block, also if it is within another one or beside one of a thread."""
-    _COLLECTION.begin()
+    """Collect nothing in this block, also if it is within another one.
+
+    Who switches it off switches it on again, and nobody else does either: so it is on after blocks
+    of several threads.
+    """
+    collects = gc.isenabled()
+    if collects:
+        gc.disable()
     try:
         yield
     finally:
-        _COLLECTION.end()
+        if collects:
+            gc.enable()
 
 
 def _guarded(
