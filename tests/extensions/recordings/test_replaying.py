@@ -246,8 +246,9 @@ def test_a_recording_that_is_none_is_said(tmp_path: Path) -> None:
     """A missing file, and a file without an answer."""
     empty = tmp_path / "empty.jsonl"
     empty.write_text("hello\n", encoding="utf-8")
-    for path in (empty, tmp_path / "nowhere.jsonl"):
-        with pytest.raises(StopError, match="Give a transcript"):
+    told = {empty: "no messages.+ Use a recording", tmp_path / "nowhere.jsonl": "Give a transcript"}
+    for path, sentence in told.items():
+        with pytest.raises(StopError, match=sentence):
             read_replay(RecordingPlace.find(str(path), tmp_path), "exact")
 
 

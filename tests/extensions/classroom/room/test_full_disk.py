@@ -27,20 +27,20 @@ class Class:
         self.ann, self.ben, self.cyd, self.dan, fay = map(
             self.room.learner, ("Ann", "Ben", "Cyd", "Dan", "Fay")
         )
-        for one in (self.ann, self.ben, self.cyd, self.dan, fay):
-            one.question("initialize")
+        people = (self.ann, self.ben, self.cyd, self.dan, fay)
+        self.asked, bens, *_ = [one.question("initialize") for one in people]
         self.teacher.order(act="remove", seat=3)
         self.cyd.submit("/login", code=self.room.code, name="Cyd", lost="yes")
         self.teacher.order(act="pair", seat=1, server=2)
-        until(lambda: len(self.ben.waiting()) == 2, "the pair")
+        ours = bens["session"]
+        until(lambda: [one for one in self.ben.waiting() if one["session"] != ours], "the pair")
         found = re.search(r'name="knock" value="(\d+)"', self.teacher.get("/room").text)
         assert found
         self.knock = found[1]
 
     def at_desk(self, what: str, **record: Any) -> Got:  # noqa: ANN401 - any JSON value
         """Make a call about what waits for the first learner."""
-        asked = self.ann.question()
-        path = f"/api/exchanges/{asked['session']}/{asked['number']}"
+        path = f"/api/exchanges/{self.asked['session']}/{self.asked['number']}"
         return self.ann.call(f"{path}/{what}", record or {"text": str(self.ann.get(path).json)})
 
     def seen(self) -> dict[str, Any]:
