@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Error, Page, Playwright, ViewportSize, expect
 
+from humanmcp import extensions
 from humanmcp.common.web_folder import web_folder
 from tests.browser.chromium import NPM, launch
 from tests.browser.seats import (
@@ -56,8 +57,15 @@ def fill(host: Serving, desk: Desking) -> str:
 
 
 def views(name: str) -> list[str]:
-    """List an address of every view."""
+    """List an address of every view of this installation."""
+    of_books = (
+        "/book",
+        f"/server?session={name}",
+        f"/server/entry?session={name}&name=ask_human",
+        f"/m/{name}/1/keep",
+    )
     return [
+        *(of_books if "books" in {one.name for one in extensions.installed()} else ()),
         f"/m/{name}/2",
         f"/m/{name}/3",
         f"/m/{name}/4",
@@ -66,9 +74,6 @@ def views(name: str) -> list[str]:
         f"/line/{name}/1",
         "/connect",
         "/present",
-        "/book",
-        f"/server?session={name}",
-        f"/server/entry?session={name}&name=ask_human",
         f"/compare?line={name}/1&line={name}/2",
         f"/export/{name}",
         f"/timeline/{name}",
@@ -78,7 +83,6 @@ def views(name: str) -> list[str]:
         f"/say/{name}",
         f"/faults/{name}",
         f"/m/{name}/2/ask",
-        f"/m/{name}/1/keep",
         "/login",
         "/no-such-page",
     ]
