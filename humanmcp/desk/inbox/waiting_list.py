@@ -46,8 +46,7 @@ class ListFilter(NamedTuple):
         """Return what waits, the longest waiting first."""
         rows, words = board.waiting(self.session), self.words.casefold().split()
         if not self.session:
-            listed = {one.facts.name for one in board.listed()}
-            rows = [one for one in rows if one.key.session in listed]
+            rows = [one for one in rows if not board.is_aside(one.key.session)]
         return [one for one in rows if _has(one, words)] if words else rows
 
 
