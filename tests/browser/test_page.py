@@ -103,14 +103,18 @@ def violations(page: Page, rules: Sequence[str] = RULES) -> list[str]:
     """Return what axe finds wrong with a page, at a moment when nothing on it changes.
 
     Axe itself stumbles over an element that a live update replaces while it looks; it looks again.
-    The window is as tall as the page meanwhile: axe takes a field that is half scrolled under a bar
-    for one that is too small.
+    The window is as tall as the page meanwhile, also where the page grows with its window: axe
+    takes a field that is half scrolled under a bar for one that is too small
+    (https://github.com/dequelabs/axe-core/issues/3720).
     """
     page.evaluate(AXE.read_text(encoding="utf-8"))
     size = page.viewport_size
     assert size is not None
-    tall = page.evaluate("document.documentElement.scrollHeight")
-    page.set_viewport_size({**size, "height": max(size["height"], tall)})
+    for _ in range(5):
+        tall = page.evaluate("document.documentElement.scrollHeight")
+        if tall <= page.evaluate("innerHeight"):
+            break
+        page.set_viewport_size({**size, "height": tall})
     found: list[dict[str, Any]] = until(lambda: _run(page, rules), f"axe looks at {page.url}")[0]
     page.set_viewport_size(size)
     return [
