@@ -52,7 +52,7 @@ class Computer:
     def kill(self) -> None:
         """Open a room on what is on the disk, and end the one that was there."""
         before, self.folder = self.folder, self.folder.with_name("killed")
-        passing = shutil.ignore_patterns(".*", "bell")  # what is not whole yet, and a socket
+        passing = shutil.ignore_patterns(".*", "tmp", "bell")  # not whole yet, and a socket
         shutil.copytree(before, self.folder, ignore=passing)
         self.classroom.close()
 
