@@ -135,14 +135,14 @@ def read_messages(content: str | bytes) -> tuple[Message, ...]:
     return tuple(
         Message(
             one.text,
-            _SENDERS.get(direction, ""),
+            _SENDERS[direction],
             one.number,
             one.column,
             one.at,
             one.is_cut,
         )
         for one, direction in with_senders(read_file(content).captured)
-        if direction is not Direction.NOTE
+        if direction in _SENDERS
     )
 
 

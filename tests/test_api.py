@@ -11,6 +11,7 @@ import pytest
 
 from humanmcp import api
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "reference" / "python.md"
 PIPE: Final = """\
@@ -81,6 +82,17 @@ def test_messages_are_returned_as_they_were_written() -> None:
         ("server", 2, 1),
     ]
     assert api.read_messages("nothing is here") == ()
+
+
+def test_only_messages_are_returned() -> None:
+    """What a server wrote on stderr is none, and neither is a permission prompt."""
+    ways = (
+        (Direction.ERR, ""),
+        (Direction.IN, "prompt claude-code PreToolUse"),
+        (Direction.IN, ""),
+    )
+    frames = (Frame(at, "t", way, b"{}", note=note) for at, (way, note) in enumerate(ways, 1))
+    assert [one.line for one in api.read_messages("\n".join(map(to_json, frames)))] == [3]
 
 
 def test_an_answer_that_is_right_has_its_line() -> None:

@@ -29,7 +29,15 @@ from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.captures import ALONE, PASSED_OVER, Origin, captured_line, speaker
+from humanmcp.protocol.validation.captures import (
+    ALONE,
+    FOREIGN,
+    PASSED_OVER,
+    Origin,
+    captured_line,
+    frames_of,
+    speaker,
+)
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
     Judged,
@@ -203,7 +211,9 @@ def judge_captured(
 
     Where the conversation goes on, each request may still get its response.
     """
-    if frames := [(one.number, one.frame) for one in captured if one.frame]:
+    if any(one.frame for one in captured):
+        numbers = (one.number for one in captured)
+        frames = zip(numbers, frames_of(captured, str), strict=True)
         found = judge_recording(frames, version, goes_on=goes_on)
         return (one._replace(column=1) for one in found)
     if captured and captured[0].origin is Origin.REQUEST:
@@ -219,7 +229,7 @@ def judge_recording(
     """Judge the lines of a recording, each with its number; those of a file as the file itself."""
     frames = tuple(frames)
     places = {at: one.note.removeprefix(PLACE) for at, one in frames if one.note.startswith(PLACE)}
-    if not places:
+    if any(at not in places and one.direction is not Direction.NOTE for at, one in frames):
         yield from judge_frames(frames, version, goes_on=goes_on)
         return
     placed = [captured_line(one) for _, one in frames]
@@ -250,20 +260,20 @@ def remarks_on(captured: Sequence[CapturedLine]) -> Iterator[Remark]:
     words = [one for one in captured if one.direction is Direction.NOTE]
     if unread := [one for one in words if not one.level]:
         yield Remark("unread", {"count": sum(1 + one.more for one in unread), **_quoted(unread[0])})
-    for one in words:
-        if one.level == PASSED_OVER:
-            yield Remark("passed over", {"line": one.number})
+    for level, code in ((FOREIGN, "foreign"), (PASSED_OVER, "passed over")):
+        if lines := [one.number for one in words if one.level == level]:
+            yield Remark(code, {"count": len(lines), "line": lines[0]})
     if cut := [one for one in captured if one.is_cut]:
         yield Remark("cut", {"count": len(cut), "line": cut[0].number})
     if any(one.origin is Origin.BARE for one in captured):
         yield Remark("bare")
-    if captured and captured[0].origin not in ALONE:
+    if len(words) < len(captured) and captured[0].origin not in ALONE:
         if not is_two_sided(captured):
             yield Remark("no requests")
         elif has_no_side(placed):
             yield Remark("no responses")
-    if foreign := _foreign_methods(captured):
-        yield Remark("other protocol", {"words": one_line(", ".join(foreign), _WORDS)})
+    if others := _foreign_methods(captured):
+        yield Remark("other protocol", {"words": one_line(", ".join(others), _WORDS)})
     yield from (Remark("host says", _quoted(one)) for one in words if one.level == "error")
 
 

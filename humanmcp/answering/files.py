@@ -11,17 +11,20 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.locales.stop import stopped
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair import reading as json_reading
+from humanmcp.protocol.repair.reading import decode_file
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.validation.captures import CapturedLine, Origin, decode_lines, read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
 class FileKind(enum.Enum):
@@ -41,14 +44,15 @@ TYPED: Final = (FileKind.ANSWER, FileKind.NOTHING)
 class ReadFile(NamedTuple):
     """What a file is, and its messages. Without any, `why` says what it is instead.
 
-    `why` is a code of the section `other_file`, `words` what the program says that wrote it.
+    `why` is a code of the section `other_file`, `words` what the program says that wrote it, or
+    why its text cannot be read.
     """
 
     kind: FileKind
     text: str
     captured: tuple[CapturedLine, ...] = ()
     why: str = ""
-    words: str = ""
+    words: str | Diagnostic = ""
 
     def messages(self, name: object) -> tuple[CapturedLine, ...]:
         """Return its messages, and the words around them.
@@ -66,11 +70,16 @@ def read_file(content: bytes | str) -> ReadFile:
     written = content if isinstance(content, str) else decode_lines(content)
     text = written.removeprefix("\ufeff")
     if captured := read_capture(written):  # a client gets the mark, too
-        if any(one.direction not in _WORDS_ONLY and not one.is_cut for one in captured):
+        if any(one.is_whole for one in captured):
             return ReadFile(FileKind.CONVERSATION, text, captured)
         return ReadFile(FileKind.OTHER, text, captured, *_without_messages(captured))
-    if other := what_else(text):
-        return ReadFile(FileKind.OTHER, text, why=other)
+    words: str | Diagnostic = ""
+    if not (other := what_else(text)) and isinstance(content, bytes):
+        text, doubts = decode_file(content)
+        if wrong := blocking(doubts):
+            other, words = "no text", wrong[0]
+    if other:
+        return ReadFile(FileKind.OTHER, text, why=other, words=words)
     reading = json_reading.read_json(text)
     value = object_at(reading.value) if reading.readable else {}
     names = value if reading.readable else _NAMES.findall(text)
@@ -87,7 +96,6 @@ def read_file(content: bytes | str) -> ReadFile:
 
 _ENVELOPE: Final = re.compile(r'\s*[\[{].*"jsonrpc"', re.DOTALL)
 _NOTHING: Final = "nothing recorded"
-_WORDS_ONLY: Final = (Direction.NOTE, Direction.ERR)
 
 
 _ANSWERS: Final = frozenset({"result", "error"})
@@ -116,11 +124,16 @@ _WORDS: Final = 240
 """Hosts write time and name before the cause."""
 _MOST_WORDS: Final = 1200
 _DUMP: Final = re.compile(r"\s*(?:0x)?0{6,16}:? ")
+_PROMPT: Final = (
+    r'\s*\{\s*(?:"session_?[iI]d"\s*:(?s:.{0,2000}?))?"(?:hook_event_name|hookName|toolName)"\s*:'
+)
+"""How the input of a hook begins: with its session, or with the name of the event."""
 _OTHERS: Final = (
     ("an archive", re.compile(r'\s*\{\s*"log"\s*:\s*\{')),
     ("a page", re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)),
     ("packed", re.compile("\x1f\udc8b|PK\x03\x04|BZh|\udcfd7zXZ|\\(\udcb5/\udcfd")),
     ("a document", re.compile(r"\{\\rtf|%PDF-|\udc89PNG|GIF8|\udcff\udcd8\udcff|\udcd0\udccf\x11")),
+    ("a prompt", re.compile(_PROMPT)),
     ("a diagram", re.compile(r"\s*sequenceDiagram\b")),
     ("a dump", _DUMP),
     ("a program", re.compile(r'#!|(?:""".*?"""\s*)?(?:from [\w.]+ )?import \w', re.DOTALL)),

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.alone import judge_recording, told
+from humanmcp.answering.alone import judge_recording, remarks_on, told
 from humanmcp.answering.files import read_file
 from humanmcp.answering.summary import (
     GIST,
@@ -25,6 +25,7 @@ from humanmcp.answering.summary import (
     summary_of,
     summary_of_frame,
 )
+from humanmcp.common.terminal import to_stderr
 from humanmcp.common.timestamps import from_log_time
 from humanmcp.inbox import open_inbox
 from humanmcp.inbox.contract import DeskInbox, InboxError, SessionFacts
@@ -39,7 +40,7 @@ from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import follow, text_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import versions
-from humanmcp.protocol.validation.captures import frames_of
+from humanmcp.protocol.validation.captures import captured_line, frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,16 +68,21 @@ class Recording:
 def find_recording(
     wanted: str, home: Path, zone: tzinfo | None = None, *, inbox: str = ""
 ) -> Recording:
-    """Find and read a recording. `zone` is that of a text log, None for this machine's.
+    """Find and read a recording. What of a file is no message is said on stderr.
 
-    `inbox` is the address of the database if sessions are in one.
+    `zone` is that of a text log, None for this machine's. `inbox` is the address of the database
+    if sessions are in one.
 
     Raises:
         StopError: no recording matches, or several do.
     """
     path = Path(wanted).expanduser()
     if wanted != LAST and path.exists():
-        return recording_of(path, zone)
+        found = recording_of(path, zone)
+        for one in remarks_on([captured_line(frame) for frame in found.frames]):
+            if one.code in ("unread", "passed over", "cut"):
+                to_stderr(wanted, ": ", one.sentence)
+        return found
     return _from_inbox(wanted, open_inbox(home, inbox))
 
 

@@ -484,13 +484,13 @@ def _print_captured(
     """Print the problems of a conversation as text, if that is the form.
 
     Raises:
-        StopError: it has no messages, or the prompts of an agent, which are none.
+        StopError: it has no messages.
     """
     captured = read.messages(name)
     found = tuple(judge_captured(captured, arguments.protocol_version or "", goes_on=goes_on))
-    if not found:
-        raise stopped("other_file", "nothing recorded", name=name)
     remarks = tuple(remarks_on(captured))
+    if not (found or remarks):
+        raise stopped("other_file", "nothing recorded", name=name)
     if arguments.no_hosts:
         found = tuple(one._replace(diagnostics=_without_hosts(one.diagnostics)) for one in found)
     status = _status((each for one in found for each in one.diagnostics), arguments)

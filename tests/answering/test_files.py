@@ -11,10 +11,17 @@ from humanmcp.answering.alone import TOLD, judge_recording, remarks_on, told, to
 from humanmcp.answering.files import FileKind, read_file
 from humanmcp.cli import main
 from humanmcp.export.recording import frames_in, problems_in, recording_of
+from humanmcp.extensions.recordings.recording import (
+    RecordingPlace,
+    read_frames,
+    read_replay,
+)
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
+from humanmcp.protocol.conversation.transcript import Direction, Frame, is_foreign, to_json
 from humanmcp.protocol.validation.captures import captured_line
 
+SPOKEN: Final = (Direction.IN, Direction.OUT)
+UNREAD: Final = ("unread", "passed over", "cut")
 AT: Final = "2026-11-20T10:00:00.000Z"
 LIST: Final = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 BAD: Final = '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"x"}]}}'
@@ -33,6 +40,11 @@ def own(*frames: tuple[Direction, str, str]) -> str:
 
 
 PROMPT: Final = "prompt claude-code PreToolUse"
+HOOK: Final = '{"session_id":"a","effort":{"a":1},"hook_event_name":"PreToolUse","tool_name":"B"}'
+OWN: Final = own((Direction.IN, LIST, ""))
+WIDE: Final = BAD.replace('"x"', '"größe"')
+JAPANESE: Final = BAD.replace('"x"', '"日本語です"')
+LONG: Final = json.dumps(json.loads(LIST), indent=1)
 TALK, ALONE, TYPED, NONE, OTHER = (
     FileKind.CONVERSATION,
     FileKind.REQUEST,
@@ -74,7 +86,27 @@ FILES: Final[dict[str, tuple[FileKind, str | bytes, str]]] = {
         "",
     ),
     "nothing": (NONE, "", "nothing recorded"),
-    "bytes": (NONE, bytes(range(256)), "nothing recorded"),
+    "bytes": (OTHER, bytes(range(256)), "no text"),
+    "a pipe in UTF-16 without a mark": (TALK, f"{LIST}\n{BAD}\n".encode("utf-16-be"), ""),
+    "UTF-16 that begins in Japanese": (TALK, f"記録\n{LIST}\n{BAD}\n".encode("utf-16-le"), ""),
+    "UTF-16 and half a character": (TALK, f"{LIST}\n{BAD}\n".encode("utf-16") + b"x", ""),
+    "UTF-32": (OTHER, f"{LIST}\n{BAD}\n".encode("utf-32"), "no text"),
+    "a pipe in Latin-1": (TALK, f"{LIST}\n{WIDE}\n".encode("latin-1"), ""),
+    "a log in Latin-1": (TALK, f"{LOGGED}{ANSWERED}größe\n".encode("latin-1"), ""),
+    "an archive in Latin-1": (
+        TALK,
+        json.dumps(HAR).replace("log", "lög").encode("latin-1"),
+        "",
+    ),
+    "a pipe in CP932": (TALK, f"{LIST}\n{JAPANESE}\n".encode("cp932"), ""),
+    "a response in Latin-1": (OTHER, WIDE.encode("latin-1"), "no text"),
+    "a request in Latin-1": (OTHER, LIST.replace("list", "ö").encode("latin-1"), "no text"),
+    "a response in CP932": (TYPED, JAPANESE.encode("cp932"), ""),
+    "a result in Latin-1": (OTHER, '{"content":["ö"]}'.encode("latin-1"), "no text"),
+    "prose in Latin-1": (OTHER, "größe\n".encode("latin-1"), "no text"),
+    "a bad byte in a message": (TALK, f"{LIST}\n{BAD}\n".encode().replace(b'"x"', b'"\xff"'), ""),
+    "a bad byte between": (TALK, LIST.encode() + b"\n\xff\n" + BAD.encode(), ""),
+    "a null byte between": (TALK, f"{LIST}\n\0\n{BAD}\n", ""),
     "compressed": (OTHER, b"PK\x03\x04\x14\0", "packed"),
     "prose": (NONE, "Sun, rain, wind\n", "nothing recorded"),
     "a schema": (NONE, '{"properties":{"jsonrpc":{"const":"2.0"}}}', "nothing recorded"),
@@ -83,7 +115,33 @@ FILES: Final[dict[str, tuple[FileKind, str | bytes, str]]] = {
     "own responses": (TALK, own((Direction.OUT, BAD, "")), ""),
     "own stderr": (OTHER, own((Direction.ERR, "oops", "")), "nothing recorded"),
     "own notes": (OTHER, own((Direction.NOTE, "", "on purpose: exit")), "nothing recorded"),
-    "own with an unknown member": (TALK, f'{{"seq":1,"way":"in","raw":{json.dumps(LIST)}}}', ""),
+    "own without times": (TALK, f'{{"seq":1,"way":"in","raw":{json.dumps(LIST)}}}', ""),
+    "own with objects": (TALK, f'{OWN}{{"seq":1,"at":"","way":"out","raw":{BAD}}}', ""),
+    "own with a torn line": (TALK, f"{OWN}{OWN[:60]}", ""),
+    "own with a line torn between": (TALK, f"{OWN}{OWN[:60]}\n{OWN}", ""),
+    "own with no number": (TALK, OWN.replace('"seq":1', '"seq":null'), ""),
+    "own with another side": (TALK, f"{OWN}{OWN}".replace('"in"', '"up"', 1), ""),
+    "own with a message": (TALK, f"{OWN}{BAD}\n", ""),
+    "own with stderr": (TALK, own((Direction.IN, LIST, ""), (Direction.ERR, "oops", "")), ""),
+    "own in UTF-16": (TALK, OWN.encode("utf-16"), ""),
+    "own in Latin-1": (TALK, own((Direction.OUT, WIDE, "")).encode("latin-1"), ""),
+    "own with a byte order mark": (TALK, f"\ufeff{OWN}", ""),
+    "own twice": (TALK, f"{OWN}{own((Direction.OUT, BAD, ''))}{OWN}", ""),
+    "own prompts": (TALK, own((Direction.IN, HOOK, PROMPT), (Direction.OUT, "{}", PROMPT)), ""),
+    "own prompts and messages": (
+        TALK,
+        own((Direction.IN, HOOK, PROMPT)) + OWN,
+        "",
+    ),
+    "a prompt": (OTHER, HOOK, "a prompt"),
+    "a prompt of Copilot": (OTHER, '{"sessionId":"a","toolName":"bash"}', "a prompt"),
+    "a page of ours": (
+        TALK,
+        f"<!doctype html>\n<style>\n.a.error {{}}\n</style>\n<pre>{LIST}</pre>\n<pre>{BAD}</pre>",
+        "",
+    ),
+    "code over several lines": (TALK, f"It says\n```\n{LONG}\n```\nand\n```\n{BAD}\n```\n", ""),
+    "a pipe over several lines": (TALK, f"{LONG}\n{LONG}\n", ""),
     "without envelopes": (TALK, '{"method":"tools/list","result":{"tools":[{"name":"x"}]}}', ""),
 }
 
@@ -121,6 +179,9 @@ def test_a_file_is_the_same_everywhere(
         if kind is OTHER:
             with pytest.raises(StopError):
                 api.check_text(file.read_bytes())
+        with pytest.raises(StopError) as refused:
+            read_replay(RecordingPlace.find(str(file), tmp_path), "exact")
+        assert refused.value.sentence() == sentence
         return
     found = said_by_check(file, capsys)
     recording = recording_of(file)
@@ -131,6 +192,23 @@ def test_a_file_is_the_same_everywhere(
     )
     exported = (each for one in problems_in(recording).values() for each in one)
     assert found[0] == sorted(each.code for one in exported for each in one.diagnostics)
+    lines = [one for one in recording.frames if one.direction in SPOKEN and not is_foreign(one)]
+    assert len(api.read_messages(file.read_bytes())) == len(lines) + sum(
+        one.is_cut for one in read.captured
+    )
+    assert not any(b"\n" in one.raw for one in lines)
+    if kind is TALK:  # a replay reads line by line
+        assert [one._replace(at="") for one in read_frames(file)] == [
+            one._replace(at="") for one in recording.frames
+        ]
+    home = ("--home", str(tmp_path / "home"))
+    assert main(["diff", str(file), str(file), *home]) == 0
+    capsys.readouterr()
+    assert main(["export", str(file), *home]) == 0
+    said = "".join(capsys.readouterr().err)
+    assert [one.sentence in said for one in remarks_on(read.captured) if one.code in UNREAD] == [
+        True for code in found[1] if code in UNREAD
+    ]
     copy = tmp_path / "copy.jsonl"
     copy.write_text("".join(f"{to_json(one)}\n" for one in recording.frames), encoding="utf-8")
     assert said_by_check(copy, capsys) == found

@@ -89,7 +89,8 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
     text = "\n".join(_sections(book))
     parse_book(text, Path(arguments.output or BOOK_NAME))
     for one in book.left_out:
-        to_stderr(say(SECTION, f"left out {one.why}", method=one.method, name=one.name))
+        what = f"{one.method} {one.name}".rstrip()
+        to_stderr(say(SECTION, f"left out {one.why}", what=what))
     if arguments.output not in ("", "-"):
         _write(Path(arguments.output).expanduser(), text)
     else:

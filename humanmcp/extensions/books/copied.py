@@ -18,7 +18,7 @@ from humanmcp.protocol.answer_book.recorded import plain_text, recorded
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import as_json
 from humanmcp.protocol.json.removed import names_in
-from humanmcp.protocol.json.tree import leaves, objects_at, well_formed
+from humanmcp.protocol.json.tree import leaves, object_at, objects_at, well_formed
 from humanmcp.protocol.tables import methods, versions
 from humanmcp.protocol.tables.methods import LOG, PROGRESS, UPDATED
 
@@ -69,12 +69,17 @@ def copied(frames: Iterable[Frame]) -> CopiedBook:
         for method, member in methods.MEMBER_OF_LIST.items()
         for entry in lists[member]
     ]
+    unread = (
+        LeftOut("malformed", one.method, one.name)
+        for one in records
+        if one.answered and one.text is None and not _is_answer(one)
+    )
     nulls = (LeftOut("null member", method, name) for method, name, one in given if _has_null(one))
     return CopiedBook(
         _without_nulls(server),
         _without_nulls(lists),
         writer.all(),
-        (*writer.left_out, *nulls),
+        (*writer.left_out, *unread, *nulls),
     )
 
 
@@ -92,10 +97,10 @@ def _is_answer(recorded: Recorded) -> bool:
 # -- server definition ---------------------------------------------------------------------------
 
 
-def _result(recorded: Recorded) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a result as TOML can contain it: without unpaired surrogates."""
+def _result(recorded: Recorded) -> dict[str, Any]:
+    """Return a result as TOML can contain it: without unpaired surrogates; {} for none."""
     is_result = recorded.text is not None and recorded.form is TextForm.RESULT
-    return well_formed(json.loads(recorded.text or "")) if is_result else {}
+    return object_at(well_formed(json.loads(recorded.text or ""))) if is_result else {}
 
 
 def _server(records: Sequence[Recorded]) -> dict[str, Any]:
@@ -105,7 +110,7 @@ def _server(records: Sequence[Recorded]) -> dict[str, Any]:
         if not methods.of(one.method).introduces:
             continue
         result = _result(one)
-        info = result.get("serverInfo") or result.get("_meta", {}).get(versions.META_SERVER) or {}
+        info = object_at(result, "serverInfo") or object_at(result, "_meta", versions.META_SERVER)
         found |= {key: info[key] for key in ("name", "version", "title") if info.get(key)}
         found |= {key: result[key] for key in ("instructions", "capabilities") if result.get(key)}
         if one.method == "server/discover" and one.form is TextForm.ERROR:

@@ -13,7 +13,7 @@ from humanmcp.inbox.contract import InboxError
 from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.answer_book.recorded import recorded
 from humanmcp.protocol.conversation.transcript import Direction, to_json
-from humanmcp.protocol.json.encodings import utf16_of
+from humanmcp.protocol.json.encodings import ENOUGH, utf16_of
 from humanmcp.protocol.validation.captures import is_transcript, read_recording
 from humanmcp.protocol.validation.redaction import Redaction
 
@@ -129,7 +129,7 @@ def _read_messages(recording: RecordingPlace) -> None:
     Raises:
         StopError: it has no messages.
     """
-    if recording.session or any(one.direction is not Direction.NOTE for one in recording.frames()):
+    if recording.session or any(one.direction in _SPOKEN for one in recording.frames()):
         return
     from humanmcp.answering.files import read_file  # noqa: PLC0415 - a recording never needs it
 
@@ -169,12 +169,14 @@ def read_frames(path: Path) -> Iterator[Frame]:
         OSError: it cannot be read.
     """
     with path.open("rb") as start:
-        wide, _bom = utf16_of(start.read(8))
+        wide, bom = utf16_of(start.read(ENOUGH))
     errors = "replace" if wide else "surrogateescape"
-    with path.open(encoding=wide or "utf-8-sig", errors=errors, newline="\n") as stream:
+    with path.open(encoding=wide or "utf-8", errors=errors, newline="\n") as stream:
+        stream.read(bom // 2)
         yield from read_recording((line.removesuffix("\n") for line in stream), str)
 
 
+_SPOKEN: Final = (Direction.IN, Direction.OUT)
 _PRIVATE: Final = 0o600
 
 

@@ -18,6 +18,8 @@ _UTF16: Final = (
     (re.compile(rb"(?=(?:[\t\n\r -~]\0){4})"), "utf-16-le"),
     (re.compile(rb"(?=(?:\0[\t\n\r -~]){4})"), "utf-16-be"),
 )
+ENOUGH: Final = 64 * 1024
+"""So many bytes of a file tell whether it is in UTF-16."""
 
 
 def utf16_of(raw: bytes) -> tuple[str, int]:
@@ -25,6 +27,10 @@ def utf16_of(raw: bytes) -> tuple[str, int]:
     for start, encoding in _UTF16:
         if found := start.match(raw):
             return encoding, found.end()
+    for encoding in ("utf-16-le", "utf-16-be"):
+        at = raw.find('"jsonrpc"'.encode(encoding), 0, ENOUGH)
+        if at >= 0 and at % 2 == 0:
+            return encoding, 0
     return "", 0
 
 

@@ -340,29 +340,22 @@ def decode_file(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
 
     After a blocking problem, the text can only be displayed.
     """
-    bom = raw.startswith(_UTF8_BOM)
-    body = raw.removeprefix(_UTF8_BOM)
     encoding, mark = utf16_of(raw)
-    if encoding:
-        return _otherwise(raw[mark:], encoding)
+    bom = raw.startswith(_UTF8_BOM)
+    body = raw[mark:] if encoding else raw.removeprefix(_UTF8_BOM)
     try:
-        text = body.decode("utf-8")
+        text = body.decode(encoding or "utf-8")
     except UnicodeDecodeError:
-        return _neither(body)
-    if "\0" in text:
+        if not encoding:
+            return _neither(body)
+        text = body.decode(encoding, "replace")
+        return text, (diagnostic(kinds.bytes_not_text(), text),)
+    if "\0" in text:  # also UTF-32, which begins as UTF-16 does
         at = text.index("\0")
         return text, (diagnostic(kinds.bytes_not_text(), text, at, at + 1),)
+    if encoding:
+        return text, (diagnostic(kinds.other_encoding(encoding=encoding.upper()), text),)
     return text, (diagnostic(kinds.byte_order_mark(), text),) if bom else ()
-
-
-def _otherwise(raw: bytes, encoding: str) -> tuple[str, tuple[Diagnostic, ...]]:
-    """Decode bytes that are certainly in another encoding."""
-    try:
-        text = raw.decode(encoding)
-    except UnicodeDecodeError:
-        text = raw.decode(encoding, "replace")
-        return text, (diagnostic(kinds.bytes_not_text(), text),)
-    return text, (diagnostic(kinds.other_encoding(encoding=encoding.upper()), text),)
 
 
 def _neither(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:

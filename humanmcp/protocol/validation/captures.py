@@ -20,7 +20,13 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.state import ConversationState
-from humanmcp.protocol.conversation.transcript import PLACE, Direction, Frame, from_json
+from humanmcp.protocol.conversation.transcript import (
+    PLACE,
+    Direction,
+    Frame,
+    from_json,
+    is_foreign,
+)
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.encodings import utf16_of
 from humanmcp.protocol.json.jsonrpc import Message, carries_answer, parts_of
@@ -46,7 +52,7 @@ from humanmcp.protocol.validation.sides import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
 
 class Origin(enum.Enum):
@@ -89,6 +95,11 @@ class CapturedLine(NamedTuple):
         except UnicodeEncodeError:  # half of a surrogate pair, which stood in an escape
             return jsonrpc.encoded(self.text)
 
+    @property
+    def is_whole(self) -> bool:
+        """Return True for a message, and for a line of ours in its place."""
+        return self.level == FOREIGN or (not self.is_cut and self.direction in (*_SPOKEN, None))
+
 
 def decode_lines(content: bytes) -> str:
     """Decode a file of which single lines may not be UTF-8: `CapturedLine.raw` has their bytes."""
@@ -128,6 +139,7 @@ _TRACED: Final = re.compile(r"\* .*|[<>] ?|(?:[<>] )?[\w-]+: .*|[{}] \[\d+ bytes
 """What stands in a file with the first line of an HTTP message: header fields, and `curl -v`."""
 _EVENT: Final = re.compile(r"(?:data|event|id|retry): ?(?P<text>.*)|:.*", re.DOTALL)
 _FENCE: Final = re.compile(r"\s*(?:```|~~~|\{code\b)")
+_PAGE: Final = re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"\s*(?:#|//)")
 _LONGEST_TITLE: Final = 120
 _TITLE: Final = re.compile(
@@ -170,6 +182,8 @@ _MOST_UNREAD: Final = 1_000
 """The maximum number of messages that cannot be read and are kept."""
 PASSED_OVER: Final = "passed"
 """The level of the line from which only the first value of each line was tried."""
+FOREIGN: Final = "foreign"
+"""The level of a frame that is no message of MCP: a prompt, a step, or an answer to one."""
 _LINE_FEED: Final = re.compile("\n")
 _BLANK: Final = re.compile(r"[ \t\ufeff]*+")
 _HEADER: Final = r"Content-(?:Length: \d++|Type: [\w./=;, -]++)"
@@ -222,24 +236,25 @@ def _undone(text: str) -> _Capture:
 
 
 def _transcript(lines: Iterable[str]) -> Iterator[CapturedLine]:
-    """Read our own transcript, of which a crash may have torn a line."""
-    for number, line in enumerate(lines, 1):
+    """Read our own transcript. A crash may have torn a line, and a person may have changed one."""
+    for number, written in enumerate(lines, 1):
+        line = written.removeprefix("\ufeff")
         with suppress(ValueError, RecursionError):
             frame = from_json(line)
             yield captured_line(frame)._replace(number=number, column=1, frame=frame)
             continue
         value = _decoded(line)
-        if _is_frame(value):
-            ways = (Direction.IN, Direction.OUT)
-            way = next((one for one in ways if one == value["way"]), Direction.NOTE)
-            yield CapturedLine(number, way, parts_of(line)["raw"])
+        if _is_frame(value) and value["way"] in tuple(_LABELS):
+            way, raw = Direction(value["way"]), value["raw"]
+            read = CapturedLine(number, way, raw if isinstance(raw, str) else parts_of(line)["raw"])
+            yield read._replace(frame=Frame(number, "", way, read.raw))
         elif line.strip():
-            yield CapturedLine(number, Direction.NOTE, line)
+            yield CapturedLine(number, None if is_message(value) else Direction.NOTE, line)
 
 
 def is_transcript(first: str) -> bool:
     """Return True if this first line of a file is one of our own transcript."""
-    return _is_frame(_decoded(first))
+    return _is_frame(_decoded(first.removeprefix("\ufeff")))
 
 
 def _is_frame(value: object) -> bool:
@@ -251,27 +266,25 @@ def read_recording(lines: Iterable[str], time: Callable[[str], str]) -> Iterator
 
     The note of each line of another capture says where it is in the file.
 
-    Lines of a transcript that a crash has cut are skipped. It is read line by line, however long.
+    A transcript is read line by line, however long.
     """
     lines, before, first = iter(lines), list[str](), ""
     for first in lines:
         if first.strip():
             break
         before.append(first)
-    first = first.removeprefix("\ufeff")
     lines = chain(before, (first,), lines)
-    if is_transcript(first):
-        yield from (one.frame for one in _transcript(lines) if one.frame is not None)
-    else:
-        yield from frames_of(read_capture("\n".join(lines)), time)
+    is_ours = is_transcript(first)
+    yield from frames_of(_transcript(lines) if is_ours else read_capture("\n".join(lines)), time)
 
 
-def frames_of(captured: Sequence[CapturedLine], time: Callable[[str], str]) -> Iterable[Frame]:
-    """Return captured lines as frames, or the frames of a transcript of ours."""
-    return [one.frame for one in captured if one.frame is not None] or (
-        _frame(seq, line, direction, time)
-        for seq, (line, direction) in enumerate(with_senders(captured), 1)
-    )
+def frames_of(captured: Iterable[CapturedLine], time: Callable[[str], str]) -> Iterator[Frame]:
+    """Yield a frame for each captured line, with unique numbers: its own in a transcript."""
+    last = 0
+    for line, direction in with_senders(captured):
+        frame = line.frame or _frame(last + 1, line, direction, time)
+        last = max(last + 1, frame.seq)
+        yield frame if frame.seq == last else frame._replace(seq=last)
 
 
 def _frame(seq: int, line: CapturedLine, direction: Direction, time: Callable[[str], str]) -> Frame:
@@ -281,7 +294,7 @@ def _frame(seq: int, line: CapturedLine, direction: Direction, time: Callable[[s
     at = ""
     with suppress(ValueError):  # in a notation that nobody knows
         at = time(line.at) if line.at else ""
-    is_spaced = line.origin in (Origin.MEMBER, *ALONE)
+    is_spaced = line.origin in (Origin.MEMBER, *ALONE) or "\n" in line.text
     raw = jsonrpc.encoded(jsonrpc.compact(line.text)) if is_spaced else line.raw
     return Frame(seq, at, direction, raw, note=_place_of(line))
 
@@ -305,12 +318,14 @@ def captured_line(frame: Frame) -> CapturedLine:
 
     Without a place, a note is no line that could not be read.
     """
-    is_note, text = frame.direction is Direction.NOTE, frame.raw.decode("utf-8", "surrogateescape")
+    direction = Direction.NOTE if is_foreign(frame) else frame.direction
+    is_note, text = direction is Direction.NOTE, frame.raw.decode("utf-8", "surrogateescape")
     found = _PLACED.fullmatch(frame.note)
-    line, column, what, more = found.groups() if found else (frame.seq, 1, "log", 0)
+    kept = FOREIGN if direction is not frame.direction else "log"
+    line, column, what, more = found.groups() if found else (frame.seq, 1, kept, 0)
     return CapturedLine(
         int(line),
-        None if what == _CUT else frame.direction,
+        None if what == _CUT else direction,
         text,
         frame.at,
         level=what if is_note and what != _CUT else "",
@@ -326,7 +341,7 @@ def with_senders(lines: Iterable[CapturedLine]) -> Iterator[tuple[CapturedLine, 
     conversation = ConversationState()
     for line in lines:
         direction = line.direction or speaker(conversation, line.raw)
-        if direction in (Direction.IN, Direction.OUT) and not line.is_cut:
+        if direction in _SPOKEN and not (line.is_cut or line.frame):
             for message in jsonrpc.items_in(line.raw):
                 if isinstance(message, Message):
                     conversation.observe(direction, message)
@@ -618,12 +633,13 @@ class _Capture:
                     yield _Entry(at, at, 1, found)
 
     def _notes(self) -> Iterator[CapturedLine]:
-        """Yield the other lines of a log."""
+        """Yield the other lines of a log; those of a web page say nothing about it."""
+        is_page = _PAGE.match(self.text) is not None
         for at, line in self._uncovered():
             event = _EVENT.fullmatch(line) if self._has_events else None
             is_told = event and not (event["text"] or "").startswith("/")
             if line.strip() and not (is_told or _FENCE.match(line)):
-                yield self._note(at, line, "http" if event else "")
+                yield self._note(at, line, "log" if is_page else "http" if event else "")
 
     def _note(self, at: int, line: str, level: str = "") -> CapturedLine:
         low = line.lower()
@@ -718,6 +734,7 @@ def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
         return None
 
 
+_SPOKEN: Final = (Direction.IN, Direction.OUT)
 _LABELS: Final = {Direction.IN: "IN", Direction.OUT: "OUT", Direction.ERR: "ERR"}
 
 

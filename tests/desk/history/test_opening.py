@@ -94,7 +94,7 @@ def test_responses_alone_are_judged_by_their_shapes(desk: Desking) -> None:
         ("sequenceDiagram\n  a->>b: x", "a diagram"),
         ("Dear diary", "has no messages"),
         ("", "has no messages"),
-        ("\0\1\2", "has no messages"),
+        ("\0\1\2", "bytes that are not text"),
     ],
 )
 def test_what_is_no_recording_is_named(desk: Desking, content: str, words: str) -> None:

@@ -345,6 +345,29 @@ def test_a_server_without_a_section_of_a_kind_has_none_of_it() -> None:
     assert book(hello, error).server == {}
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        '"x"',
+        "[]",
+        "5",
+        "null",
+        '{"serverInfo":"x","_meta":"y"}',
+        '{"capabilities":null,"_meta":[]}',
+    ],
+)
+@pytest.mark.parametrize("method", ["initialize", "tools/list", "x/y"])
+def test_a_result_of_another_shape_is_copied_too(method: str, value: str) -> None:
+    """Servers are recorded because something is wrong with them."""
+    assert not book(client(method), answered(value)).lists["tools"]
+
+
+def test_a_list_that_was_not_valid_is_named() -> None:
+    """An empty book would say that the server has nothing."""
+    torn = (Direction.OUT, '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"na')
+    assert book(client("tools/list"), torn).left_out == (LeftOut("malformed", "tools/list", ""),)
+
+
 def test_a_null_in_a_list_is_named_by_its_list_and_its_entry() -> None:
     """Once for each; a schema keeps it as text."""
     listed: dict[str, Any] = {

@@ -159,11 +159,15 @@ def test_the_log_of_claude_desktop_is_read() -> None:
 
 
 def test_a_recording_is_a_transcript_or_a_text_log() -> None:
-    """Its first line tells; what a crash has torn in a transcript is passed over."""
+    """Its first line tells; what a crash has torn in a transcript is a note, with its place."""
     frames = [Frame(1, "t", Direction.IN, b"{}"), Frame(2, "t", Direction.OUT, b"[]")]
     first, second = map(to_json, frames)
     lines = [" ", first, second[:9], "[" * 100_000, "7", second]
-    assert list(read_recording(lines, str.upper)) == frames
+    torn = [
+        Frame(seq, "", Direction.NOTE, line.encode(), note=f"{PLACE}{seq + 1}:1")
+        for seq, line in enumerate(lines[2:5], 2)
+    ]
+    assert list(read_recording(lines, str.upper)) == [frames[0], *torn, frames[1]._replace(seq=5)]
     log = ["", f"[{TIME}] IN: {{}}", "words", "\r", f"[{TIME}] OUT: []\r"]
     assert [one._replace(note="") for one in read_recording(log, lambda time: f"at {time}")] == [
         Frame(1, f"at {TIME}", Direction.IN, b"{}"),

@@ -35,12 +35,15 @@ def test_what_may_be_anything_gets_no_name(raw: bytes) -> None:
         ("{ab}".encode("utf-16-be"), "utf-16-be", 0),
         ("\t\r\n~".encode("utf-16-le"), "utf-16-le", 0),
         ("{a}".encode("utf-16-le"), "", 0),
+        ('記\n{"jsonrpc":"2.0"'.encode("utf-16-le"), "utf-16-le", 0),
+        ('記\n{"jsonrpc":"2.0"'.encode("utf-16-be"), "utf-16-be", 0),
+        (b"x" + '"jsonrpc"'.encode("utf-16-le"), "", 0),
         (b"{ab}", "", 0),
         (b"", "", 0),
     ],
 )
 def test_a_file_in_utf16_is_told_by_its_beginning(raw: bytes, encoding: str, mark: int) -> None:
-    """By its byte-order mark, or by four characters of ASCII."""
+    """By its byte-order mark, by four characters of ASCII, or by a name that messages have."""
     assert utf16_of(raw) == (encoding, mark)
 
 
