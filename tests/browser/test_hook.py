@@ -286,6 +286,6 @@ def test_prompts_of_many_agents_are_grouped_and_searched(
     until_keys_act(page)
     page.keyboard.press("d")
     expect(page.locator(".approval")).to_have_count(0)  # the page that follows, with the search
-    expect(page.locator("#rows")).to_contain_text("Nothing that waits has these words.")
+    expect(page.locator("#rows")).to_contain_text("No row shows these words.")
     page.locator("#narrow").fill("")
     expect(page.locator("#rows .row")).to_have_count(6)

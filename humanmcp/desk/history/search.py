@@ -7,10 +7,12 @@ inbox finds it again. So a hundred thousand lines open as fast as a hundred.
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import time
 from bisect import bisect_right, insort
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -30,6 +32,7 @@ from humanmcp.desk.history.rows import (
     step,
 )
 from humanmcp.inbox.contract import Item, Key, Purpose
+from humanmcp.locales import say
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction, Frame, is_foreign
 from humanmcp.protocol.http.client import is_beside, part_in
@@ -115,11 +118,8 @@ class OtherHalves:
             if _answers(response, frame):
                 return frame
         item = self._board.item(Key(session, response.number))
-        if (
-            item is None
-            or item.purpose is not Purpose.ANSWER
-            or response.direction is not Direction.OUT
-        ):
+        is_sent = response.direction is Direction.OUT
+        if item is None or item.purpose is not Purpose.ANSWER or not is_sent:
             return None
         return Frame(0, item.arrived, Direction.IN, encoded(item.line), response.number)
 
@@ -477,8 +477,7 @@ def _number_after(board: Board, view: SessionView, at: str) -> int:
 def _wanted(halves: OtherHalves, session: str, frame: Frame, query: Query) -> bool:
     if query.empty:
         return True
-    text = frame.text.casefold()
-    if not all(word in text for word in query.words):
+    if query.words and not _has(frame.text, query.words):
         return False
     if not (query.method or query.tool or query.kind or query.state):
         return True
@@ -489,8 +488,20 @@ def _wanted(halves: OtherHalves, session: str, frame: Frame, query: Query) -> bo
     return _fits(halves, session, frame, found, query)
 
 
+def _has(text: str, words: Iterable[str]) -> bool:
+    """Return True if a line has all words, as it is written or as its JSON is read."""
+    if "\\" in text:
+        # All of it as one string, so that the parser reads the escapes of a long line at once.
+        string = text.replace("\\\\", "\\u005c").replace('\\"', '"').replace('"', '\\"')
+        with suppress(ValueError):
+            text += "\n" + json.loads(f'"{string}"', strict=False)
+    folded = text.casefold()
+    return all(word in folded for word in words)
+
+
 def _fits(halves: OtherHalves, session: str, frame: Frame, found: Message, query: Query) -> bool:
-    if query.kind and query.kind not in _kinds(found):
+    failed = found.kind is Kind.RESULT and is_failed(found.body.get("result"))
+    if query.kind not in ("", found.kind.value, "error" if failed else ""):
         return False
     asked = found
     if query.kind in ANSWERS and (query.method or query.tool):
@@ -501,13 +512,8 @@ def _fits(halves: OtherHalves, session: str, frame: Frame, found: Message, query
         return False
     if query.tool and asked.params.get("name") != query.tool:
         return False
-    return not query.state or _state(halves, session, frame, found) == query.state
-
-
-def _kinds(found: Message) -> tuple[str, ...]:
-    """Return the kinds by which a line is found: a tool error also counts as an error."""
-    failed = found.kind is Kind.RESULT and is_failed(found.body.get("result"))
-    return (found.kind.value, "error") if failed else (found.kind.value,)
+    state = query.state and _state(halves, session, frame, found)
+    return state == query.state or (state != "" and query.state == say("desk", f"state.{state}"))
 
 
 def _state(halves: OtherHalves, session: str, frame: Frame, found: Message) -> str:

@@ -169,6 +169,30 @@ def test_who_searches_for_progress_finds_each_line(past: Past) -> None:
     assert [step.more for step in match.steps] == [(), (), ()]
 
 
+@pytest.mark.parametrize(
+    "typed",
+    ["東京", "😀", r"C:\Users", 'say "hi"', "it/is", "(a+b)*", r"\u6771", "two lines", "É"],
+)
+def test_words_are_found_as_they_are_written_and_as_they_are_read(past: Past, typed: str) -> None:
+    """A host may write any character as an escape; the list shows the character."""
+    words = r"\u6771\u4eac \ud83d\ude00 C:\\Users say \"hi\" it\/is (a+b)* two lines \u00c9"
+    past.say(0, 1, ping(1))
+    past.say(0, 2, f'{{"jsonrpc":"2.0","method":"x","params":{{"a":"{words}"}}}}')
+    past.say(0, 3, "no JSON: \\q")
+    assert [one.seq for one in search.look(past.board, search.parse(typed)).steps] == [2]
+
+
+@pytest.mark.parametrize("word", ["pending", "waiting"])
+def test_a_state_is_found_by_its_name_and_by_the_word_that_the_list_shows(
+    past: Past, word: str
+) -> None:
+    """A notification has none."""
+    past.say(0, 1, ping(1))
+    past.say(0, 2, '{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    assert [one.step.seq for one in rows_of(past, f"state:{word}")] == [1]
+    assert rows_of(past, "state:answered") == []
+
+
 def test_the_history_of_a_served_session_is_its_messages(past: Past) -> None:
     """Three calls are six lines; the heads stand in the row of the request."""
     for call in (1, 2, 3):
