@@ -63,6 +63,47 @@ def test_the_history_is_live_newest_first_and_has_dates(
         assert desk.get("/api/history")["lines"][0]["at"].startswith(day)
 
 
+EXPORT = {"en-US": "Export", "ja-JP": "書き出す"}
+
+
+@pytest.mark.parametrize("locale", EXPORT)
+def test_the_history_of_the_only_session_can_be_exported_until_another_begins(
+    home: Path, desk: Desking, host: Serving, window: Windows, locale: str
+) -> None:
+    """Without a search, on a phone too; afterwards it would not say which of them."""
+    begin(host, desk)
+    page = listed(window(**PHONE, locale=locale))
+    export = page.get_by_role("link", name=EXPORT[locale])
+    expect(export).to_be_in_viewport(ratio=1)
+    with Serving(home, "--by-hand") as other:
+        other.send(request("tools/list", None, "1"))
+        expect(page.locator(ROWS)).to_have_count(3)
+        expect(export).to_have_count(0)
+    page.locator("#search").fill("session:A")
+    export.click()
+    expect(page.get_by_role("heading", name=EXPORT[locale])).to_be_visible()
+
+
+def test_a_row_leaves_the_list_when_it_no_longer_matches_the_search(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """Its state is another one; what is read stays, and so does the row that has the focus."""
+    begin(host, desk)
+    for number in (7, 8, 9):
+        host.say(call(str(number), city="Nagoya"))
+    page = listed(window(), "/history?q=state:waiting")
+    expect(page.locator(ROWS)).to_have_count(3)
+    page.locator(f"{ROWS} th a").last.focus()
+    for one in desk.get("/api/exchanges")["waiting"][:2]:
+        path = f"/api/exchanges/{one['session']}/{one['number']}/reply"
+        assert desk.post(path, {"text": "Sunny", "form": "text"}).status == 200
+    expect(page.locator(ROWS)).to_have_count(2)
+    page.locator("#search").focus()
+    host.say(call("10", city="Kyoto"))
+    expect(page.locator(f"{ROWS} .gist")).to_have_text(['city: "Kyoto"', 'city: "Nagoya"'])
+    expect(page.locator(ROWS).last).to_have_class("request waits")
+
+
 def test_a_search_that_found_nothing_yet_says_so(window: Windows) -> None:
     """The rule: "No matches" is said where there is nothing."""
     page = listed(window(), "/history?q=nowhere")

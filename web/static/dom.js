@@ -27,6 +27,14 @@ export function first(selector, place, kind) {
   return all(selector, place, kind)[0] ?? null;
 }
 
+/** Put in the parts of a newer page that differ. @param {ParentNode} place @param {ParentNode} newer @param {string[]} names */
+export function replace(place, newer, names) {
+  for (const name of names) {
+    const [past, now] = [first(name, place), first(name, newer)];
+    if (past && now && !past.isEqualNode(now)) past.replaceWith(now);
+  }
+}
+
 /** Whether the focus is nowhere, so that it is taken from nobody. @param {string} also where it counts as nowhere */
 export function atRest(also = "main") {
   const focused = document.activeElement;

@@ -1,6 +1,6 @@
 // The history: it filters while somebody types, follows what happens, and shows a message beside the list.
 
-import { all, byId, first, isWide } from "./dom.js";
+import { all, byId, first, isWide, replace } from "./dom.js";
 import { at, here, loginPath } from "./loginpath.js";
 import { offerCopies } from "./page.js";
 import { oneAtATime, part, Pause } from "./talk.js";
@@ -19,10 +19,7 @@ async function load(to) {
   address = to;
   const page = await part(to);
   if (!page || address !== to) return;
-  for (const name of ["chips", "lines"]) {
-    const young = page.getElementById(name);
-    if (young) byId(name).replaceWith(young);
-  }
+  replace(document, page, ["#acts", "#chips", "#lines"]);
   fresh = 0;
   if (beside.hidden) history.replaceState(null, "", at(to));
   markOpen();
@@ -45,7 +42,8 @@ export const refresh = oneAtATime(async () => {
   const asked = address;
   const page = await part(asked);
   const young = page?.getElementById("lines");
-  if (!young || address !== asked) return;
+  if (!page || !young || address !== asked) return;
+  replace(document, page, ["#acts"]); // another session may have begun
   const [rows, newer] = [lines, young].map((one) => first("tbody", one));
   if (!rows || !newer) {
     lines.replaceWith(young);
@@ -54,10 +52,10 @@ export const refresh = oneAtATime(async () => {
   const looked = past.scrollTop > 0 || scrollY > 0 || !beside.hidden || lines.matches(":focus-within");
   const anchor = all("tr", rows).find((one) => one.getBoundingClientRect().bottom > past.getBoundingClientRect().top);
   const before = anchor?.getBoundingClientRect().top ?? 0;
-  const count = merge(rows, newer);
+  const count = merge(rows, newer, !first("#further a", young));
   first("table", lines)?.setAttribute("class", first("table", young)?.className ?? ""); // a column may have its first value
   if (!looked) return;
-  const moved = (anchor?.getBoundingClientRect().top ?? 0) - before;
+  const moved = anchor?.isConnected ? anchor.getBoundingClientRect().top - before : 0;
   if (isWide()) past.scrollTop += moved;
   else scrollBy(0, moved);
   fresh += count;
@@ -66,8 +64,8 @@ export const refresh = oneAtATime(async () => {
   button.textContent = say("newlines", { count: fresh });
 });
 
-/** @param {HTMLElement} rows @param {HTMLElement} newer */
-function merge(rows, newer) {
+/** What matches no more goes, unless somebody is at it. @param {HTMLElement} rows @param {HTMLElement} newer @param {boolean} whole whether no older rows follow */
+function merge(rows, newer, whole) {
   const known = new Map(all("tr", rows).map((one) => [one.dataset.row, one]));
   let [next, count] = [/** @type {Element | null} */ (rows.firstElementChild), 0];
   for (const row of all("tr", newer)) {
@@ -76,10 +74,13 @@ function merge(rows, newer) {
       rows.insertBefore(row, next);
       count += Number(!row.matches(".day"));
     } else {
+      known.delete(row.dataset.row);
       update(old, row);
       next = old.nextElementSibling;
     }
   }
+  const newest = [...known.values()].filter((old) => whole || !next || next.compareDocumentPosition(old) === Node.DOCUMENT_POSITION_PRECEDING);
+  for (const old of newest) if (!old.matches("[data-opened], :focus-within")) old.remove();
   return count;
 }
 

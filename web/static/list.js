@@ -2,7 +2,7 @@
 
 import { arrived } from "./notice.js";
 import { tick } from "./clock.js";
-import { all, first, keyOfOpen, maybe } from "./dom.js";
+import { all, first, keyOfOpen, maybe, replace } from "./dom.js";
 import { oneAtATime, part } from "./talk.js";
 import { hideOwn } from "./writing.js";
 
@@ -114,14 +114,6 @@ function settle(list, newer) {
   const still = list.matches(matchMedia("(hover: hover)").matches ? ":hover, :focus-within" : ":focus-within") && document.activeElement?.id !== "narrow";
   list.onpointerleave = still ? finish : null;
   if (!still) finish();
-}
-
-/** @param {HTMLElement} list @param {HTMLElement} newer @param {string[]} names */
-function replace(list, newer, names) {
-  for (const name of names) {
-    const [past, now] = [first(name, list), first(name, newer)];
-    if (past && now) past.replaceWith(now);
-  }
 }
 
 /** @param {HTMLElement} list @param {HTMLElement} group */

@@ -111,10 +111,8 @@ def past(
     elif not column:
         found.reverse()
     shown = search.paired_up(board, found)
-    wrong = {
-        session: problems.of(board.session(session))
-        for session in {one.step.session for one in shown}
-    }
+    sessions = {one.step.session for one in shown}
+    wrong = {session: problems.of(board.session(session)) for session in sessions}
     further = match.further and {"name": match.further[0], "seq": match.further[1]}
     return page(
         request,
@@ -123,7 +121,7 @@ def past(
         rows=shown,
         notes={
             f"{session}/{seq}": note
-            for session in {one.step.session for one in shown}
+            for session in sessions
             for seq, note in drafts.notes(session).items()
         },
         empty=[column for column, cell in OPTIONAL.items() if not any(map(cell, shown))],
@@ -136,7 +134,7 @@ def past(
         further=further and urlencode({"q": q, "sort": sort, **further}),
         follows=start is None and not query.day and not column,
         chips=_chips(shown, q),
-        exported=searched[0].facts.name if query.session and len(searched) == 1 else "",
+        exported=searched[0].facts.name if len(searched) == 1 else "",
     )
 
 
@@ -203,15 +201,13 @@ def _chips(found: Iterable[Pair], q: str) -> list[tuple[str, str, bool]]:
 def _toggled(q: str, term: str) -> str:
     """Add a word to a search, or remove it."""
     words = search.terms(q)
-    rest = [one for one in words if one != term]
-    return " ".join(rest if len(rest) < len(words) else [*words, term])
+    return " ".join([one for one in words if one != term] if term in words else [*words, term])
 
 
 @router.get("/compare")
 def compare(request: Request) -> HTMLResponse:
     """Show the differences of two recorded lines: the older one is on the left."""
-    wanted = request.query_params.getlist("line")[:2]
-    lines = [_line(request, one) for one in wanted]
+    lines = [_line(request, one) for one in request.query_params.getlist("line")[:2]]
     if len(lines) == 1:
         lines *= 2
     lines.sort(key=lambda one: one[0].at)

@@ -1,5 +1,6 @@
 """Devices with a link of their own: what they may do, and how long."""
 
+import html
 import http.client
 import json
 import re
@@ -111,6 +112,21 @@ def test_a_device_gives_no_orders_and_deletes_nothing(room: Room, open_desk: Des
         for link in extensions.links("answer"):
             assert link.address.format(**key._asdict()) not in shown
         assert 'value="crash"' not in phone.get(page).text
+
+
+def test_a_page_offers_a_device_nothing_that_is_refused(room: Room, open_desk: Desking) -> None:
+    """Every address of the own page that somebody can press there is answered."""
+    session = room.session()
+    room.serve(session)
+    room.ask(session, 1)
+    pages = ("/", f"/m/{session}/1", "/history", f"/line/{session}/1", f"/timeline/{session}")
+    with open_desk:
+        phone = Browser(open_desk, link_of(open_desk, "phone"))
+        own = rf'(?:<a [^>]*href|method="get" action)="{re.escape(phone.login_path)}(/[^"#]*)'
+        offered = {one for path in pages for one in re.findall(own, phone.get(path).text)}
+        assert f"/check/{session}" in offered
+        answers = {one: phone.get(html.unescape(one)).status for one in offered}
+        assert {one for one, status in answers.items() if status >= 400} == set()
 
 
 @pytest.mark.extension("tap")

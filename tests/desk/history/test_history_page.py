@@ -227,6 +227,23 @@ def test_a_message_leads_to_what_can_be_done_with_its_session_and_to_its_neighbo
     assert ways == {1: [("next", "3")], 2: [("next", "3")], 3: [("prev", "1"), ("next", "4")]}
 
 
+def test_a_history_of_one_session_leads_to_what_can_be_done_with_it(tmp_path: Path) -> None:
+    """With a filter or without; of two sessions it does not say which of them."""
+    inbox = FolderInbox(tmp_path / "home")
+    name = inbox.begin_session(SessionFacts("", "2026-11-20T18:00:00.000Z"))
+    inbox.record(name, Frame(1, "2026-11-20T18:00:00.000Z", Direction.IN, LINE.encode(), 1))
+    acts = [f"/{act}/{name}" for act in ("check", "timeline", "export")]
+
+    def offered(desk: Desking, page: str) -> list[str]:
+        return re.findall(r'href="(/(?:check|timeline|export)/[^"]+)"', desk.page(page))
+
+    with Desking(tmp_path / "home", "--lang", "en") as desk:
+        assert offered(desk, "/history") == offered(desk, f"/history?q=session:{name}") == acts
+        inbox.begin_session(SessionFacts("", "2026-11-20T19:00:00.000Z"))
+        assert offered(desk, "/history") == []
+        assert offered(desk, f"/history?q=session:{name}") == acts
+
+
 def test_each_format_of_an_export_says_what_it_is_good_for(session: tuple[Desking, str]) -> None:
     """In both languages, with words of its own."""
     desk, name = session
