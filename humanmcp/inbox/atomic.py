@@ -252,15 +252,11 @@ def sync_folder(folder: Path) -> None:
     if os.name == "nt":  # pragma: no cover - Windows keeps names in its journal
         return
     try:
-        descriptor = os.open(folder, os.O_RDONLY | OPEN_FLAGS)
-    except FileNotFoundError:  # the exchange was closed and moved meanwhile
-        return
+        with suppress(FileNotFoundError):  # the exchange was closed and moved meanwhile
+            descriptor = os.open(folder, os.O_RDONLY | OPEN_FLAGS)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
     except OSError as error:
         _log.warning("%s: its names may not survive a power cut: %s", folder, error)
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        _log.warning("%s: its names may not survive a power cut: %s", folder, error)
-    finally:
-        os.close(descriptor)

@@ -235,8 +235,7 @@ class FolderInbox:
             waiting = folder.numbers(ExchangeState.PENDING)
             for number in waiting:
                 folder.undo_close(number)
-        for number in waiting:
-            reader.add(number, None)
+                reader.add(number, None)
         return owned.facts, waiting
 
     @property
@@ -497,27 +496,24 @@ class FolderInbox:
     ) -> Sequence[Item]:
         folder = self._folder(session)
         found = list(self._items.items(folder, state, most))
-        if state is ExchangeState.PENDING:
-            return [one for one in found if not self._is_left(folder, one)]
         if state is ExchangeState.ABANDONED:
-            left = self._items.items(folder, ExchangeState.PENDING)
-            found += [one._replace(state=state) for one in left if self._is_left(folder, one)]
+            found += self._items.items(folder, ExchangeState.PENDING)
             found.sort(key=lambda one: one.key.number)
-        return found
+        return [one for one in (self._now(folder, each) for each in found) if one.state is state]
 
     def item(self, key: Key) -> Item:
         folder = self._folder(key.session)
-        found = self._items.item(folder, key.number)
-        if found.state is ExchangeState.PENDING and self._is_left(folder, found):
-            found = self._items.item(folder, key.number)  # it may have been closed meanwhile
-            if found.state is ExchangeState.PENDING:
-                return found._replace(state=ExchangeState.ABANDONED)
-        return found
+        return self._now(folder, self._items.item(folder, key.number))
 
-    def _is_left(self, folder: SessionFolder, item: Item) -> bool:
-        """Return True for a prompt whose process is gone."""
+    def _now(self, folder: SessionFolder, item: Item) -> Item:
+        """Return an exchange as it is: a prompt whose process is gone does not wait."""
         lock = folder.path / records.ENTERED / records.exchange_name(item.key.number)
-        return item.purpose is Purpose.PROMPT and not is_held(lock)
+        waits = item.state is ExchangeState.PENDING
+        if not waits or item.purpose is not Purpose.PROMPT or is_held(lock):
+            return item
+        item = self._items.item(folder, item.key.number)  # it may have been closed meanwhile
+        is_left = item.state is ExchangeState.PENDING
+        return item._replace(state=ExchangeState.ABANDONED) if is_left else item
 
     def save(self, key: Key, draft: Draft) -> None:
         with keeping("draft", number=key.number):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import records
@@ -112,14 +113,13 @@ class GuestFolder:
                     chain.go_on(frame.decision)
             seq = last[-1].seq if last else 0
             frames, after = write(Tail(seq, chain.number, chain.last))
+            kept = facts._replace(decisions=after.decisions, last_decision=after.last_decision)
             writer = TranscriptWriter(path, new=not path.exists())
             try:
-                writer.append(*frames, durable=True)
+                also = None if kept == facts else partial(self._write_facts, kept)
+                writer.append(*frames, durable=True, then=also)
             finally:
                 writer.close()
-            kept = facts._replace(decisions=after.decisions, last_decision=after.last_decision)
-            if kept != facts:
-                self._write_facts(kept)
 
     def _write_facts(self, facts: SessionFacts) -> None:
         self._replace(self.path / records.SESSION, records.facts_record(facts))

@@ -395,6 +395,11 @@ def read_close(record: Record) -> tuple[Answer | None, str]:
     return answer, _typed(record, "reason", str) if "reason" in record else ""
 
 
+def read_ending(record: Record) -> ExchangeState:
+    """Read from `answer.json` in which state the exchange ended."""
+    return _choice(record, "state", ExchangeState.ABANDONED)
+
+
 # -- what a tap is to hold --------------------------------------------------------------------
 
 

@@ -169,12 +169,17 @@ class SessionFolder:
         reason: str,
         taken: Signature | None,
     ) -> None:
-        """Move an exchange to its last state. `taken` is the reply that the server has seen."""
+        """Move an exchange to its last state. `taken` is the reply that the server has seen.
+
+        Without an answer and a reason it ends as somebody has written down who did not move it.
+        """
         path = self.at(ExchangeState.PENDING, number)
-        target = self.at(state, number)
         try:
             if answer is not None or reason:
                 self._replace(path / records.ANSWER, records.close_record(state, answer, reason))
+            else:
+                state = find_record(path / records.ANSWER, records.read_ending) or state
+            target = self.at(state, number)
             move(path, target)
         except FileNotFoundError:
             self.locate(number)  # closed before: nothing to do

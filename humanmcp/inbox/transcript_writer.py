@@ -18,6 +18,7 @@ from humanmcp.inbox.contract import StoreError
 from humanmcp.protocol.conversation.transcript import to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from humanmcp.protocol.conversation.transcript import Frame
@@ -64,8 +65,12 @@ class TranscriptWriter:
         if os.read(self._descriptor, 1) not in (b"", b"\n"):
             self._size += os.write(self._descriptor, b"\n")
 
-    def append(self, *frames: Frame, durable: bool = False) -> None:
+    def append(
+        self, *frames: Frame, durable: bool = False, then: Callable[[], object] | None = None
+    ) -> None:
         """Write frames, with one call. Durable ones are on the disk when this returns.
+
+        `then` writes what belongs to them: if the disk refuses that, they are cut off again.
 
         Raises:
             StoreError: they were not written, and the file is as it was before.
@@ -75,6 +80,8 @@ class TranscriptWriter:
         with self._lock:
             try:
                 self._write(lines, durable=durable)
+                if then is not None:
+                    then()
             except OSError as error:
                 self._restore()
                 line = frames[0].seq

@@ -19,12 +19,16 @@ from humanmcp.inbox.contract import (
     Reply,
     SessionFacts,
     StoreError,
+    Tail,
     TakenError,
     UnknownItemError,
 )
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.life_lock import is_held
+from humanmcp.protocol.conversation.decisions import DecisionChain, DecisionRecord
 from humanmcp.protocol.conversation.stages import ExchangeState
-from tests.inbox.contract import AT, HINT, PAIRS, frame_of, item_of
+from humanmcp.protocol.conversation.transcript import Frame
+from tests.inbox.contract import AT, GUEST, HINT, PAIRS, ask, frame_of, item_of
 from tests.inbox.crashing import failing_at, killed_at
 
 MORE_CALLS_THAN_ANY: Final = 80
@@ -324,3 +328,59 @@ def test_a_transcript_that_lost_what_was_in_it_is_not_written_on(tmp_path: Path)
     if Path("/proc/self/fd").is_dir():
         names = [one.resolve() for one in Path("/proc/self/fd").iterdir()]
         assert file.resolve() not in names, "a file that is not written to is not held open"
+
+
+def test_a_decision_whose_chain_cannot_be_kept_is_in_no_transcript(tmp_path: Path) -> None:
+    """It was reported as not recorded, so something else was printed, and it stood there."""
+
+    def decide(tail: Tail) -> tuple[list[Frame], Tail]:
+        chain = DecisionChain(tail.decisions, tail.last_decision)
+        record = chain.add(DecisionRecord(GUEST.name, 1, "PermissionRequest", "{}", "{}"))
+        frame = frame_of(tail.seq + 1, number=1)._replace(decision=record)
+        return [frame], Tail(frame.seq, chain.number, chain.last)
+
+    for call in range(1, MORE_CALLS_THAN_ANY):
+        inbox = FolderInbox(tmp_path / str(call))
+        inbox.join(GUEST)
+        with failing_at(call) as countdown:
+            error = failure_of(partial(inbox.share, GUEST.name, decide))
+        recorded = [frame for frame in inbox.frames(GUEST.name) if frame.decision]
+        assert bool(recorded) is (error is None), f"failed at call {call}"
+        assert inbox.facts(GUEST.name).decisions == len(recorded)
+        if not countdown.happened:
+            return
+    raise AssertionError
+
+
+def test_a_prompt_whose_process_dies_while_it_closes_it_has_one_end(tmp_path: Path) -> None:
+    """It waits for no one, or it ended as its process had written down."""
+    for call in range(1, MORE_CALLS_THAN_ANY):
+        inbox = FolderInbox(tmp_path / str(call))
+        key = ask(inbox)
+        with killed_at(call) as countdown:
+            inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
+        for entered in inbox._entered.values():
+            entered.lock.release()
+        after = FolderInbox(inbox.home)
+        after.join(GUEST)
+        item = after.item(key)
+        is_answered = item.state is ExchangeState.ANSWERED
+        assert is_answered is (item.answer is not None), f"killed at call {call}"
+        if not countdown.happened:
+            assert is_answered
+            return
+    raise AssertionError
+
+
+def test_a_prompt_that_is_closed_while_it_is_listed_is_not_left(tmp_path: Path) -> None:
+    """Its lock is gone with it: what was decided and printed was recorded as not known."""
+    inbox = FolderInbox(tmp_path)
+    key = ask(inbox)
+
+    def close_first(path: Path) -> bool | None:
+        inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
+        inbox.leave(key)
+        return is_held(path)
+
+    with patch("humanmcp.inbox.folder.is_held", close_first):
+        assert FolderInbox(tmp_path).items(key.session, ExchangeState.ABANDONED) == []

@@ -7,6 +7,7 @@ what was done stands in the inbox, so it can be called again after every kill.
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,9 +75,14 @@ def live_on(home: Path) -> None:
 def _audit_the_transcript() -> None:
     append = TranscriptWriter.append
 
-    def audited(self: TranscriptWriter, *frames: Frame, durable: bool = False) -> None:
+    def audited(
+        self: TranscriptWriter,
+        *frames: Frame,
+        durable: bool = False,
+        then: Callable[[], object] | None = None,
+    ) -> None:
         sys.audit(APPENDED, str(self._path))
-        append(self, *frames, durable=durable)
+        append(self, *frames, durable=durable, then=then)
         sys.audit(APPENDED, str(self._path))
 
     TranscriptWriter.append = audited  # type: ignore[method-assign] # in a process of its own

@@ -93,9 +93,14 @@ def has_its_request(seat: RoomSeat) -> bool:
 def _audit() -> None:
     append = TranscriptWriter.append
 
-    def appended(self: TranscriptWriter, *frames: Frame, durable: bool = False) -> None:
+    def appended(
+        self: TranscriptWriter,
+        *frames: Frame,
+        durable: bool = False,
+        then: Callable[[], object] | None = None,
+    ) -> None:
         sys.audit(APPENDED, str(self._path))
-        append(self, *frames, durable=durable)
+        append(self, *frames, durable=durable, then=then)
         sys.audit(APPENDED, str(self._path))
 
     TranscriptWriter.append = appended  # type: ignore[method-assign] # in a process of its own

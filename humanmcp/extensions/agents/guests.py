@@ -162,7 +162,7 @@ def record_unconfirmed(inbox: Inbox, session: str, at: str) -> None:
 
     Their process was killed after it had recorded them.
     """
-    left = [one for one in inbox.items(session, ExchangeState.ABANDONED, _LOOKED_AT) if one.reply]
+    left = inbox.items(session, ExchangeState.ABANDONED, _LOOKED_AT)
     frames = inbox.last_frames_before(session, 0, _REMEMBERED) if left else ()
     for item in left:
         mine = [one for one in frames if one.number == item.key.number and one.decision]
