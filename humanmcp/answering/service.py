@@ -450,8 +450,10 @@ def result_of(opened: OpenExchange, reply: Reply) -> SendResult | None:
     item = opened.inbox.item(opened.key)
     match item.state:
         case ExchangeState.PENDING if item.reply is None:
-            # Without problems it has gone to the client of a task, as a question.
-            outcome = Outcome.REFUSED if item.diagnostics else Outcome.SENT
+            # Sent as a question to the client of a task; else it came back, or could not be read.
+            parked = item.waiting.parked
+            is_asked = (parked.asks or parked.heard) and not item.diagnostics
+            outcome = Outcome.SENT if is_asked else Outcome.REFUSED
             return SendResult(outcome, item, item.diagnostics, reply.text)
         case ExchangeState.PENDING if item.outlives and not facts.is_open:
             return SendResult(Outcome.STORED, item)

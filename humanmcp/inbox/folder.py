@@ -234,7 +234,8 @@ class FolderInbox:
             reader = self._polls[session] = ReplyReader(folder, own=True)
             waiting = folder.numbers(ExchangeState.PENDING)
             for number in waiting:
-                folder.undo_close(number)
+                # An ending that a killed process left of an exchange that still waits.
+                (folder.at(ExchangeState.PENDING, number) / records.ANSWER).unlink(missing_ok=True)
                 reader.add(number, None)
         return owned.facts, waiting
 

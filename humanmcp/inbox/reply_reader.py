@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import threading
@@ -26,6 +27,8 @@ _log = logging.getLogger(__name__)
 
 _TORN_FOR: Final = 1.0
 """Seconds after which a reply that cannot be read counts as torn, not as half-written."""
+_FOR_NOW: Final = frozenset({errno.ENOENT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})
+"""Why a reply cannot be read although nothing is wrong with it."""
 
 
 class _Poll:
@@ -115,10 +118,9 @@ class ReplyReader:
     def _reply(self, poll: _Poll, seen: Signature) -> Reply | None:
         try:
             reply = records.read_reply(records.decode(read_file(poll.reply)))
-        except FileNotFoundError:
-            return None
         except (OSError, records.UnreadableError) as error:
-            self._torn(poll, seen, error)
+            if getattr(error, "errno", 0) not in _FOR_NOW:
+                self._torn(poll, seen, error)
             return None
         poll.torn = None
         return reply

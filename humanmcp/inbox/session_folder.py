@@ -187,10 +187,6 @@ class SessionFolder:
         if signature(target / records.REPLY) not in (None, taken):
             self._keep_untaken(target)
 
-    def undo_close(self, number: int) -> None:
-        """Drop the ending that a killed process left of an exchange that still waits."""
-        (self.at(ExchangeState.PENDING, number) / records.ANSWER).unlink(missing_ok=True)
-
     def fetched(self, number: int, at: str, became: str, after: str) -> bool:
         """Note in the ending of an exchange what became of it, the first time or `after` that."""
         path = self.at(ExchangeState.ANSWERED, number) / records.ANSWER

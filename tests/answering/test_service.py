@@ -1,7 +1,10 @@
 """What becomes of what a person writes, without any desk: judged, kept, sent, waited for."""
 
+import errno
 import json
+from contextlib import AbstractContextManager
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -19,6 +22,9 @@ from humanmcp.inbox.contract import (
     Reply,
     Role,
 )
+from humanmcp.inbox.records import UnreadableError
+from humanmcp.inbox.reply_reader import ReplyReader
+from humanmcp.inbox.session_folder import SessionFolder
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import undecoded
@@ -58,6 +64,39 @@ def test_a_reply_that_is_not_taken_is_on_its_way(room: Room) -> None:
     assert room.inbox.item(key).reply is not None
     assert send(room, key, "rain") is Outcome.TAKEN
     assert [one.text for one in room.inbox.item(key).kept] == ["rain"]
+
+
+def test_a_reply_that_cannot_be_read_for_now_is_not_put_aside(room: Room) -> None:
+    """Too many files were open for a second: the text was gone, and its author was told *sent*."""
+    key = room.ask(room.session(), 3)
+    reader = ReplyReader(SessionFolder(key.session, room.inbox.folder(key.session)), own=False)
+    send(room, key, "sunny")
+    for _ in range(2):
+        with patch("humanmcp.inbox.reply_reader._TORN_FOR", -1), _failing(errno.EMFILE):
+            assert reader.replies() == []
+    assert [reply.text for _, reply in reader.replies()] == ["sunny"]
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, 0])
+def test_nobody_is_told_that_a_reply_was_sent_which_was_put_aside(room: Room, number: int) -> None:
+    """Its file belongs to another user, or an older program does not know what is in it."""
+    key = room.ask(room.session(), 3)
+    reader = ReplyReader(SessionFolder(key.session, room.inbox.folder(key.session)), own=False)
+    opened, reply = open_exchange_of(room.inbox, key), Reply("sunny", TextForm.TEXT, by="desk")
+    room.inbox.send(key, reply)
+    error = OSError(number, "") if number else UnreadableError("form")
+    with patch("humanmcp.inbox.reply_reader._TORN_FOR", -1), _failing(error):
+        assert [*reader.replies(), *reader.replies()] == []
+    assert room.inbox.item(key).reply is None
+    result = service.result_of(opened, reply)
+    assert result is not None
+    assert result.outcome is Outcome.REFUSED
+
+
+def _failing(error: int | Exception) -> AbstractContextManager[object]:
+    """Let no reply be read."""
+    raised = OSError(error, "") if isinstance(error, int) else error
+    return patch("humanmcp.inbox.reply_reader.read_file", side_effect=raised)
 
 
 def test_who_was_second_is_told_who_was_first(room: Room) -> None:
