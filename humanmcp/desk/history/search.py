@@ -20,6 +20,7 @@ from humanmcp.answering import service
 from humanmcp.answering.open_exchange import OpenExchange, read_line
 from humanmcp.answering.standing import Standing, standing_of
 from humanmcp.answering.summary import line_kind, message_in
+from humanmcp.common.apart import LARGE
 from humanmcp.desk.history.rows import (
     ANSWERS,
     ASKS,
@@ -489,8 +490,8 @@ def _wanted(halves: OtherHalves, session: str, frame: Frame, query: Query) -> bo
 
 
 def _has(text: str, words: Iterable[str]) -> bool:
-    """Return True if a line has all words, as it is written or as its JSON is read."""
-    if "\\" in text:
+    """Return True if a line has all words, as it is written or, if it is small, as it is read."""
+    if "\\" in text and len(text) < LARGE:  # a large one would hold up whoever else is here
         # All of it as one string, so that the parser reads the escapes of a long line at once.
         string = text.replace("\\\\", "\\u005c").replace('\\"', '"').replace('"', '\\"')
         with suppress(ValueError):
