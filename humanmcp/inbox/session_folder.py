@@ -315,7 +315,9 @@ def find_record(path: Path, reader: Callable[[records.Record], _Found]) -> _Foun
     return None
 
 
-def read_record(path: Path, reader: Callable[[records.Record], _Found]) -> _Found | None:
+def read_record(
+    path: Path, reader: Callable[[records.Record], _Found], level: int = logging.WARNING
+) -> _Found | None:
     """Return what a reader makes of a file; None, with a line in the log, where it cannot be read.
 
     Raises:
@@ -326,7 +328,7 @@ def read_record(path: Path, reader: Callable[[records.Record], _Found]) -> _Foun
     except FileNotFoundError:
         raise
     except (OSError, records.UnreadableError) as error:
-        _log.warning("%s is passed over: %s", path, error)
+        _log.log(level, "%s is passed over: %s", path, error)
         return None
 
 

@@ -48,12 +48,12 @@ class RecordCache:
         if seen is None:
             self._values.pop(path, None)
             return None
-        cached = self._values.get(path)
-        if cached is not None and cached[0] == seen:
-            value: _Value | None = cached[1]
-            return value
-        try:
-            value = read_record(path, reader)
+        before, value = self._values.get(path, (None, None))
+        if before == seen and value is not None:
+            known: _Value = value
+            return known
+        try:  # what could not be read may be readable now: it is told once
+            value = read_record(path, reader, logging.DEBUG if before == seen else logging.WARNING)
         except FileNotFoundError:
             return None
         self._values[path] = (seen, value)

@@ -1,5 +1,6 @@
 """The folder inbox keeps every promise, and its files are what the manual says."""
 
+import errno
 import json
 import logging
 import os
@@ -18,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from humanmcp.common.settings import UnsafeFolderError
-from humanmcp.inbox import life_lock, records, transcripts
+from humanmcp.inbox import life_lock, records, session_folder, transcripts
 from humanmcp.inbox.contract import (
     Answer,
     Draft,
@@ -642,3 +643,20 @@ def test_reading_begins_after_any_number_also_beside_torn_lines(tmp_path: Path) 
     for after in range(62):
         found = [frame.seq for frame in transcripts.frames_after(file, after)]
         assert found == list(range(after + 1, 60))
+
+
+def test_what_could_not_be_read_for_a_moment_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With too many files open a session was hidden until the program ended; it is told once."""
+
+    def too_many(*_: object) -> bytes:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    name = FolderInbox(tmp_path).begin_session(SessionFacts("", AT))
+    looking = FolderInbox(tmp_path)
+    with monkeypatch.context() as now:
+        now.setattr(session_folder, "read_file", too_many)
+        assert [[*looking.sessions()] for _ in range(3)] == [[], [], []]
+    assert [one.name for one in looking.sessions()] == [name]
+    assert [one.levelname for one in caplog.records] == ["WARNING"]
