@@ -212,8 +212,7 @@ def judge_captured(
     Where the conversation goes on, each request may still get its response.
     """
     if any(one.frame for one in captured):
-        numbers = (one.number for one in captured)
-        frames = zip(numbers, frames_of(captured, str), strict=True)
+        frames = zip((one.number for one in captured), frames_of(captured, str), strict=True)
         found = judge_recording(frames, version, goes_on=goes_on)
         return (one._replace(column=1) for one in found)
     if captured and captured[0].origin is Origin.REQUEST:
@@ -256,15 +255,9 @@ class Remark(NamedTuple):
 
 def remarks_on(captured: Sequence[CapturedLine]) -> Iterator[Remark]:
     """Yield what was not checked of a file, and what the program that wrote it says."""
+    yield from unchecked(captured)
     placed = [one if one.frame is None else captured_line(one.frame) for one in captured]
     words = [one for one in captured if one.direction is Direction.NOTE]
-    if unread := [one for one in words if not one.level]:
-        yield Remark("unread", {"count": sum(1 + one.more for one in unread), **_quoted(unread[0])})
-    for level, code in ((FOREIGN, "foreign"), (PASSED_OVER, "passed over")):
-        if lines := [one.number for one in words if one.level == level]:
-            yield Remark(code, {"count": len(lines), "line": lines[0]})
-    if cut := [one for one in captured if one.is_cut]:
-        yield Remark("cut", {"count": len(cut), "line": cut[0].number})
     if any(one.origin is Origin.BARE for one in captured):
         yield Remark("bare")
     if len(words) < len(captured) and captured[0].origin not in ALONE:
@@ -275,6 +268,18 @@ def remarks_on(captured: Sequence[CapturedLine]) -> Iterator[Remark]:
     if others := _foreign_methods(captured):
         yield Remark("other protocol", {"words": one_line(", ".join(others), _WORDS)})
     yield from (Remark("host says", _quoted(one)) for one in words if one.level == "error")
+
+
+def unchecked(captured: Sequence[CapturedLine]) -> Iterator[Remark]:
+    """Yield which lines of a file are no message, or none that could be checked."""
+    words = [one for one in captured if one.direction is Direction.NOTE]
+    if unread := [one for one in words if not one.level]:
+        yield Remark("unread", {"count": sum(1 + one.more for one in unread), **_quoted(unread[0])})
+    for level, code in ((FOREIGN, "foreign"), (PASSED_OVER, "passed over")):
+        if lines := [one.number for one in words if one.level == level]:
+            yield Remark(code, {"count": len(lines), "line": lines[0]})
+    if cut := [one for one in captured if one.is_cut]:
+        yield Remark("cut", {"count": len(cut), "line": cut[0].number})
 
 
 def _quoted(line: CapturedLine) -> dict[str, Any]:

@@ -19,7 +19,13 @@ from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.repair.reading import decode_file
 from humanmcp.protocol.tables import methods
-from humanmcp.protocol.validation.captures import CapturedLine, Origin, decode_lines, read_capture
+from humanmcp.protocol.validation.captures import (
+    WEB_PAGE,
+    CapturedLine,
+    Origin,
+    decode_lines,
+    read_capture,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +136,7 @@ _PROMPT: Final = (
 """How the input of a hook begins: with its session, or with the name of the event."""
 _OTHERS: Final = (
     ("an archive", re.compile(r'\s*\{\s*"log"\s*:\s*\{')),
-    ("a page", re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)),
+    ("a page", WEB_PAGE),
     ("packed", re.compile("\x1f\udc8b|PK\x03\x04|BZh|\udcfd7zXZ|\\(\udcb5/\udcfd")),
     ("a document", re.compile(r"\{\\rtf|%PDF-|\udc89PNG|GIF8|\udcff\udcd8\udcff|\udcd0\udccf\x11")),
     ("a prompt", re.compile(_PROMPT)),

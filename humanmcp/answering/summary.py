@@ -27,6 +27,7 @@ from humanmcp.protocol.conversation.questions import inquiry_of
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import (
+    SPOKEN,
     Direction,
     is_foreign,
     is_of_prompt,
@@ -95,7 +96,7 @@ class LineKind(enum.Enum):
 
 def message_in(frame: Frame) -> DecodedLine | None:
     """Decode a recorded line, or the beginning of a large one; None for what is no line of MCP."""
-    if frame.direction not in (Direction.IN, Direction.OUT) or is_foreign(frame):
+    if frame.direction not in SPOKEN or is_foreign(frame):
         return None
     long = len(frame.raw) > MOST_VALUES
     return jsonrpc.read_text(outline(frame.text)) if long else jsonrpc.read(frame.raw)

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.alone import judge_recording, remarks_on, told
+from humanmcp.answering.alone import judge_recording, told, unchecked
 from humanmcp.answering.files import read_file
 from humanmcp.answering.summary import (
     GIST,
@@ -79,8 +79,8 @@ def find_recording(
     path = Path(wanted).expanduser()
     if wanted != LAST and path.exists():
         found = recording_of(path, zone)
-        for one in remarks_on([captured_line(frame) for frame in found.frames]):
-            if one.code in ("unread", "passed over", "cut"):
+        for one in unchecked([captured_line(frame) for frame in found.frames]):
+            if one.code != "foreign":  # those are exported as what they are
                 to_stderr(wanted, ": ", one.sentence)
         return found
     return _from_inbox(wanted, open_inbox(home, inbox))

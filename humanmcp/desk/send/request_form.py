@@ -16,7 +16,7 @@ from humanmcp.desk.rendering import SECTION
 from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.stages import ExchangeState
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import SPOKEN, Direction
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, pretty
 from humanmcp.protocol.json.visible import one_line
@@ -179,9 +179,7 @@ def requests_shown(opened: OpenExchange) -> tuple[ShownRequest, ...]:
     if item.state is not ExchangeState.PENDING or features(item.protocol_version).input_required:
         return ()
     frames = reversed(list(_since(opened.inbox, item.key)))
-    lines = [
-        (one.direction, one.raw) for one in frames if one.direction in (Direction.IN, Direction.OUT)
-    ]
+    lines = [(one.direction, one.raw) for one in frames if one.direction in SPOKEN]
     return tuple(_shown_request(one) for one in input_requests.asked_at(item.key.number, lines))
 
 

@@ -45,7 +45,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.protocol.conversation.exchange import NegotiatedState
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import SPOKEN, Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.tree import pretty
@@ -197,9 +197,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
     result = said.result
     beginnings = _beginnings(desk, name)
     frames = [
-        one
-        for one in desk.inbox.last_frames_before(name, 0, SHOWN)
-        if one.direction in (Direction.IN, Direction.OUT)
+        one for one in desk.inbox.last_frames_before(name, 0, SHOWN) if one.direction in SPOKEN
     ]
     negotiated = desk.inbox.negotiated(name)
     version = session.facts.protocol_version or versions.LATEST_HANDSHAKE

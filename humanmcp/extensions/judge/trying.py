@@ -13,7 +13,7 @@ from humanmcp.extensions.judge.playing import KEPT, Event
 from humanmcp.extensions.judge.running import Run
 from humanmcp.extensions.judge.server_faults import RIGHT, WRONG, ServerFault, server_faults
 from humanmcp.extensions.judge.verdicts import Verdict, verdict
-from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
+from humanmcp.protocol.conversation.transcript import ON_PURPOSE, SPOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,7 +75,7 @@ def tried(frames: Iterable[Frame]) -> tuple[list[Verdict], bool]:
         is_odd = frame.by.startswith(_RULE)
         if is_odd:
             run = runs.setdefault(frame.by.removeprefix(_RULE), Run([], None, output=None))
-        if run is not None and frame.direction in (Direction.IN, Direction.OUT):
+        if run is not None and frame.direction in SPOKEN:
             what = "odd" if is_odd else frame.direction.value
             run.ended_at = seconds_of(frame.at)
             run.events.append(Event(run.ended_at, what, frame.text[: KEPT["in"]]))

@@ -12,7 +12,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.answer_book.recorded import recorded
-from humanmcp.protocol.conversation.transcript import Direction, to_json
+from humanmcp.protocol.conversation.transcript import SPOKEN, to_json
 from humanmcp.protocol.json.encodings import ENOUGH, utf16_of
 from humanmcp.protocol.validation.captures import is_transcript, read_recording
 from humanmcp.protocol.validation.redaction import Redaction
@@ -129,7 +129,7 @@ def _read_messages(recording: RecordingPlace) -> None:
     Raises:
         StopError: it has no messages.
     """
-    if recording.session or any(one.direction in _SPOKEN for one in recording.frames()):
+    if recording.session or any(one.direction in SPOKEN for one in recording.frames()):
         return
     from humanmcp.answering.files import read_file  # noqa: PLC0415 - a recording never needs it
 
@@ -176,7 +176,6 @@ def read_frames(path: Path) -> Iterator[Frame]:
         yield from read_recording((line.removesuffix("\n") for line in stream), str)
 
 
-_SPOKEN: Final = (Direction.IN, Direction.OUT)
 _PRIVATE: Final = 0o600
 
 

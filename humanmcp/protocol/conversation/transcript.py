@@ -204,7 +204,8 @@ def from_json(line: str) -> Frame:
         raise ValueError(message) from error
 
 
-_LINES: Final = frozenset({Direction.IN, Direction.OUT})
+SPOKEN: Final = frozenset({Direction.IN, Direction.OUT})
+"""Messages, not stderr and notes."""
 
 
 class Perspective:
@@ -216,7 +217,7 @@ class Perspective:
 
     def feed(self, frame: Frame) -> Iterator[Frame]:
         """Yield what this side saw because of the next frame of the transcript."""
-        if frame.direction not in _LINES:
+        if frame.direction not in SPOKEN:
             if frame.note in (LET_GO, DROPPED) and frame.number in self._held:
                 let_go = self._held.pop(frame.number)
                 if frame.note == LET_GO:

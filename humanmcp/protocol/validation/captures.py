@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import (
     PLACE,
+    SPOKEN,
     Direction,
     Frame,
     from_json,
@@ -98,7 +99,7 @@ class CapturedLine(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Return True for a message, and for a line of ours in its place."""
-        return self.level == FOREIGN or (not self.is_cut and self.direction in (*_SPOKEN, None))
+        return self.level == FOREIGN or (not self.is_cut and self.direction in (*SPOKEN, None))
 
 
 def decode_lines(content: bytes) -> str:
@@ -139,7 +140,7 @@ _TRACED: Final = re.compile(r"\* .*|[<>] ?|(?:[<>] )?[\w-]+: .*|[{}] \[\d+ bytes
 """What stands in a file with the first line of an HTTP message: header fields, and `curl -v`."""
 _EVENT: Final = re.compile(r"(?:data|event|id|retry): ?(?P<text>.*)|:.*", re.DOTALL)
 _FENCE: Final = re.compile(r"\s*(?:```|~~~|\{code\b)")
-_PAGE: Final = re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)
+WEB_PAGE: Final = re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"\s*(?:#|//)")
 _LONGEST_TITLE: Final = 120
 _TITLE: Final = re.compile(
@@ -341,7 +342,7 @@ def with_senders(lines: Iterable[CapturedLine]) -> Iterator[tuple[CapturedLine, 
     conversation = ConversationState()
     for line in lines:
         direction = line.direction or speaker(conversation, line.raw)
-        if direction in _SPOKEN and not (line.is_cut or line.frame):
+        if direction in SPOKEN and not (line.is_cut or line.frame):
             for message in jsonrpc.items_in(line.raw):
                 if isinstance(message, Message):
                     conversation.observe(direction, message)
@@ -634,7 +635,7 @@ class _Capture:
 
     def _notes(self) -> Iterator[CapturedLine]:
         """Yield the other lines of a log; those of a web page say nothing about it."""
-        is_page = _PAGE.match(self.text) is not None
+        is_page = WEB_PAGE.match(self.text) is not None
         for at, line in self._uncovered():
             event = _EVENT.fullmatch(line) if self._has_events else None
             is_told = event and not (event["text"] or "").startswith("/")
@@ -734,7 +735,6 @@ def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
         return None
 
 
-_SPOKEN: Final = (Direction.IN, Direction.OUT)
 _LABELS: Final = {Direction.IN: "IN", Direction.OUT: "OUT", Direction.ERR: "ERR"}
 
 
