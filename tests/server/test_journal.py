@@ -2,18 +2,24 @@
 
 import errno
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
+from humanmcp.common.book_file import BookFile
+from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import HttpFacts, Order, Reply, SessionFacts, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import TransportNote
+from humanmcp.protocol.answer_book.decide import HandshakePolicy
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 from humanmcp.server.journal import Clock, Journal
 from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.resuming import resumed
+from humanmcp.server.serve import ServerParts
+from humanmcp.server.waiting import ServeOptions
+from tests.server.test_serve import INITIALIZE
 
 AT: Final = "2026-11-22T10:00:00.000Z"
 PING: Final = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -104,3 +110,27 @@ def test_what_is_known_of_a_session_is_kept_as_soon_as_the_disk_takes_it(
     assert inbox.facts(ledger.name).protocol_version == ""
     ledger.catch_up()
     assert inbox.facts(ledger.name).protocol_version == "2025-11-25"
+
+
+@pytest.mark.parametrize("line", [INITIALIZE.encode(), PING], ids=["initialize", "ping"])
+def test_who_hears_the_first_answer_finds_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    """A test that looks for a call right after its answer found none, now and then."""
+    home, connection = tmp_path / "inbox", MemoryConnection()
+    shown: list[int] = []
+
+    def send(content: bytes, **more: Any) -> None:  # noqa: ANN401 - as `send`
+        shown.append(len(FolderInbox(home).sessions()))
+        MemoryConnection.send(connection, content, **more)
+
+    monkeypatch.setattr(connection, "send", send)
+    options = ServeOptions(handshake=HandshakePolicy.BOOK)
+    served = ServerParts(home, BookFile(tmp_path / "book.toml"), options)
+    session = served.session(connection, FolderInbox(home))
+    connection.say(line)
+    connection.hang_up()
+    attendant = Attendant()
+    attendant.attend(session)
+    attendant.run()
+    assert shown == [1]
