@@ -386,13 +386,17 @@ def _side_by_side(server: MockServer, file: Path) -> str:
 
     from humanmcp.answering.summary import calls  # noqa: PLC0415 - as above
     from humanmcp.export.recording import recording_of  # noqa: PLC0415 - as above
+    from humanmcp.locales.stop import StopError  # noqa: PLC0415 - as above
     from humanmcp.protocol.answer_book.recorded import BY_NOTHING  # noqa: PLC0415 - as above
     from humanmcp.protocol.validation.redaction import without_secrets  # noqa: PLC0415 - as above
 
     def written(call: ReceivedCall) -> list[str]:
         return json.dumps(call.arguments, indent=1, ensure_ascii=False, sort_keys=True).split("\n")
 
-    recorded = calls(recording_of(file).frames) if file.exists() else ()
+    try:
+        recorded = calls(recording_of(file).frames) if file.exists() else ()
+    except StopError as error:  # an exception in this hook would end the run of pytest
+        return str(error)
     parts = []
     for sent in server.calls():
         if sent.by != BY_NOTHING:

@@ -400,6 +400,15 @@ def test_a_real_server_that_fails_is_named_and_what_is_recorded_is_given(
     assert project.file.read_bytes() == before
 
 
+def test_a_recording_that_cannot_be_read_fails_its_test_and_no_other(project: Project) -> None:
+    """A merge that was not finished ended the whole run: the report of the failure reads it."""
+    project.file.write_text("<<<<<<< HEAD\nours\n", encoding="utf-8")
+    test = asks("Tokyo").replace("    assert talk", "    assert False\n    assert talk")
+    status, told = project.run(f"{test}\ndef test_another():\n    pass\n")
+    assert (status, "1 failed, 1 passed" in told) == (1, True), told
+    assert "weather.jsonl has no messages" in told
+
+
 def test_a_recording_can_be_named_after_its_test(project: Project) -> None:
     """Beside the test, whatever folder pytest is started in; the second has a number."""
     made = asks("Tokyo", made="record=True, command=REAL")
