@@ -483,9 +483,15 @@ def _file_of(
     if not isinstance(record, bool):
         return request.config.rootpath / record
     import re  # noqa: PLC0415 - see the head of this module
+    import zlib  # noqa: PLC0415 - as above
 
     test = request.node.path
-    name = re.sub(r"[^\w.=-]+", "-", request.node.name).strip("-")
+    name, _, values = request.node.nodeid.partition("::")[2].partition("[")
+    plain = re.sub(r"[^\w.=-]", "-", values.removesuffix("]"))
+    parts = [*name.split("::"), plain]
+    if f"{plain}]" != values and values:  # other values are written alike
+        parts.append(f"{zlib.crc32(values.encode()):08x}")
     count = 1 + sum(one.recording is not None for one in made)
     number = f"-{count}" if count > 1 else ""
-    return Path(test.parent / "recordings" / test.stem / f"{name}{number}.jsonl")
+    file = f"{'-'.join(filter(None, parts))}{number}.jsonl"
+    return Path(test.parent / "recordings" / test.stem / file)

@@ -11,13 +11,14 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from humanmcp import extensions
 from humanmcp.common.book_file import BookFileError
-from humanmcp.extensions.testing.plugin import MockServer, humanmcp_server
+from humanmcp.extensions.testing.plugin import MockServer, _file_of, humanmcp_server
 from tests.support.ports import own_port
 from tests.support.serve_process import Serving
 from tests.support.verdicts import R2025
@@ -407,6 +408,24 @@ def test_a_recording_that_cannot_be_read_fails_its_test_and_no_other(project: Pr
     status, told = project.run(f"{test}\ndef test_another():\n    pass\n")
     assert (status, "1 failed, 1 passed" in told) == (1, True), told
     assert "weather.jsonl has no messages" in told
+
+
+def node(name: str, **more: Any) -> Any:  # noqa: ANN401 - stands in for what pytest has
+    """Return what a fixture is told of a test of this name."""
+    of_test = SimpleNamespace(
+        path=ROOT / "tests" / "test_it.py", nodeid=f"tests/test_it.py::{name}"
+    )
+    return SimpleNamespace(node=SimpleNamespace(**vars(of_test), **more))
+
+
+def test_no_two_tests_of_a_file_have_one_recording_by_their_names() -> None:
+    """Of the same name in two classes, or with values that a file cannot be named after."""
+    ids = ["test_it", "test_it[1]", "test_it[-]", "test_it[a/b]", "test_it[a-b]", "test_it[a b]"]
+    ids += ["TestA::test_it", "TestB::test_it", "TestA::TestB::test_it", "test_it[a::b]"]
+    names = [_file_of(node(name), [], record=True).name for name in ids]
+    assert len({*names}) == len(names), names
+    assert names[:2] == ["test_it.jsonl", "test_it-1.jsonl"]
+    assert "TestA-test_it.jsonl" in names
 
 
 def test_a_recording_can_be_named_after_its_test(project: Project) -> None:
