@@ -241,6 +241,8 @@ class Recording:
     file: Path
     made: Path | None = None
     is_grown: bool = False
+    before: bytes = b""
+    """What the file had when the server began to add to it."""
     is_played: bool = True
     must_be_used: bool = False
 
@@ -286,9 +288,7 @@ def _recorded(
         FileNotFoundError: there is no recording.
         TypeError: a flag cannot be used with a recording.
     """
-    import shutil  # noqa: PLC0415 - see the head of this module
-
-    from humanmcp import extensions  # noqa: PLC0415 - as above
+    from humanmcp import extensions  # noqa: PLC0415 - see the head of this module
 
     if strays := [flag for flag in server.flags if flag.split("=")[0] in _NOT_FOR_RECORDINGS]:
         raise TypeError(f"a recording takes no {strays[0]}")
@@ -306,9 +306,10 @@ def _recorded(
     played = file
     after: tuple[str, ...] = () if "--otherwise" in server.flags else ("--otherwise", "error")
     if is_grown:
-        recording, played = replace(recording, made=made, is_grown=True), made
-        if file.exists():
-            shutil.copyfile(file, made)
+        before, played = _content(file), made
+        recording = replace(recording, made=made, is_grown=True, before=before)
+        if before:
+            made.write_bytes(before)
         bridge = ("--", sys.executable, "-m", "humanmcp", *recorder[:-1], str(home / "remote"))
         after = (*_FORWARD_UNATTENDED, *(bridge if is_remote else ()), *asked)
     book = ("--book", str(server.book)) if server.book.exists() else ()
@@ -320,7 +321,7 @@ def _write_recording(server: MockServer) -> None:
     """Write what was recorded, without its secrets. The old file stays unless all is well.
 
     Raises:
-        AssertionError: nothing was recorded.
+        AssertionError: nothing was recorded, or another test has added to the file meanwhile.
     """
     from humanmcp.common.person_files import write_whole  # noqa: PLC0415 - see the head of this module
     from humanmcp.export.recording import LAST, find_recording, recording_of  # noqa: PLC0415 - as above
@@ -340,9 +341,18 @@ def _write_recording(server: MockServer) -> None:
         raise AssertionError(f"{recording.file}: nothing was recorded. {error}") from error
     if not any(one.answered for one in recorded(frames)):
         raise AssertionError(f"{recording.file}: nothing was recorded. No request was answered.")
+    if is_grown and made.read_bytes() == recording.before:
+        return
+    if is_grown and _content(recording.file) != recording.before:
+        raise AssertionError(f"{recording.file}: another test has added to it. Run this one again.")
     recording.file.parent.mkdir(parents=True, exist_ok=True)
     text = "".join(f"{to_json(frame)}\n" for frame in frames)
     write_whole(recording.file, text.encode("utf-8", "replace"))
+
+
+def _content(file: Path) -> bytes:
+    """Return what a recording has, nothing before it is made."""
+    return file.read_bytes() if file.exists() else b""
 
 
 def _check_use(server: MockServer) -> None:

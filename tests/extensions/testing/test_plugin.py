@@ -410,6 +410,17 @@ def test_a_recording_that_cannot_be_read_fails_its_test_and_no_other(project: Pr
     assert "weather.jsonl has no messages" in told
 
 
+def test_what_another_test_has_added_meanwhile_stays(project: Project) -> None:
+    """Two of them may run at once, as with pytest-xdist: the second one says so."""
+    project.run(asks("Tokyo"), ALL)
+    added = project.file.read_text(encoding="utf-8") * 2
+    meanwhile = f"    open('weather.jsonl', 'w', encoding='utf-8').write({added!r})\n"
+    flags = ("--humanmcp-record-mode", "new_episodes")
+    status, told = project.run(asks("Osaka") + meanwhile, *flags)
+    assert (status, "another test has added to it" in told) == (1, True), told
+    assert project.file.read_text(encoding="utf-8") == added
+
+
 def node(name: str, **more: Any) -> Any:  # noqa: ANN401 - stands in for what pytest has
     """Return what a fixture is told of a test of this name."""
     of_test = SimpleNamespace(
