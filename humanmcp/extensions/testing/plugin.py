@@ -62,7 +62,7 @@ class MockServer:
     @property
     def _refuses(self) -> bool:
         """Return True if it refuses requests without a rule, so that no test can answer them."""
-        return dict(pairwise(self.flags)).get("--otherwise") == "error"
+        return dict(pairwise(self.instead or self.flags)).get("--otherwise") == "error"
 
     @property
     def address(self) -> str:
@@ -185,6 +185,11 @@ def _send(opened: OpenExchange, text: str, form: str) -> None:
     if result.outcome is not service.Outcome.SENT:
         why = "; ".join(locales.describe(each) for each in result.diagnostics)
         raise AssertionError(f"{result.outcome.value}: {why}")
+
+
+def _words_of(flag: str) -> Sequence[str]:
+    """Return `--otherwise=hand` as two words, as the rest of this module looks for it."""
+    return flag.split("=", 1) if flag.startswith("--otherwise=") else (flag,)
 
 
 MODES: Final = ("none", "once", "new_episodes", "all")
@@ -457,6 +462,7 @@ def humanmcp_server(
         must_be_used: bool = False,
     ) -> MockServer:
         home = tmp_path / f"humanmcp-{len(made) + 1}"
+        flags = tuple(word for flag in flags for word in _words_of(flag))
         if isinstance(book, str) and book.endswith(".toml") and "\n" not in book:
             book = Path(book)
         text = read_book_text(book) if isinstance(book, Path) else book

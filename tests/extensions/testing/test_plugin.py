@@ -144,6 +144,27 @@ def test_a_call_without_a_rule_is_refused_with_the_rule_to_paste(
         assert json.loads(client.hear())["result"]["content"][0]["text"] == "…"
 
 
+def test_a_flag_and_its_value_may_be_one_word(
+    humanmcp_server: Callable[..., MockServer], tmp_path: Path
+) -> None:
+    """`--otherwise=hand` and `--otherwise=forward` are what they are as two words."""
+    with pytest.raises(AssertionError, match="no request waited"):
+        humanmcp_server(RULE, "--otherwise=hand").answer("hi", within=0)
+    file = tmp_path / "recording.jsonl"
+    pong = '{"jsonrpc":"2.0","id":1,"result":{}}'
+    file.write_text(f"{request(1, 'ping')}\n{pong}\n", encoding="utf-8")
+    made = {"record": file, "command": ["real"]}
+    one, two = (
+        humanmcp_server("", *words, **made)
+        for words in (("--otherwise=forward",), ("--otherwise", "forward"))
+    )
+    assert one.command[6:] == [
+        word.replace(two.home.name, one.home.name) for word in two.command[6:]
+    ]
+    with pytest.raises(ValueError, match="refuses what no rule answers"):
+        humanmcp_server("", record=file).answer("hi", within=0)
+
+
 def test_a_book_that_cannot_be_used_fails_the_test_that_has_it(
     humanmcp_server: Callable[..., MockServer], tmp_path: Path
 ) -> None:
