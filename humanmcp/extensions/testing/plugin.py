@@ -466,7 +466,7 @@ def humanmcp_server(
         if isinstance(book, str) and book.endswith(".toml") and "\n" not in book:
             book = Path(book)
         text = read_book_text(book) if isinstance(book, Path) else book
-        if text:
+        if text or isinstance(book, Path):
             parse_book(text, book if isinstance(book, Path) else home / "book.toml")
             flags = ("--otherwise", "error", *flags) if not record else flags
         home.mkdir(mode=0o700)

@@ -165,6 +165,14 @@ def test_a_flag_and_its_value_may_be_one_word(
         humanmcp_server("", record=file).answer("hi", within=0)
 
 
+def test_an_empty_file_is_a_book(
+    humanmcp_server: Callable[..., MockServer], tmp_path: Path
+) -> None:
+    """A call that no rule answers is refused; it does not wait for a person."""
+    (tmp_path / "book.toml").write_text("", encoding="utf-8")
+    assert humanmcp_server(tmp_path / "book.toml").command[-2:] == ["--otherwise", "error"]
+
+
 def test_a_book_that_cannot_be_used_fails_the_test_that_has_it(
     humanmcp_server: Callable[..., MockServer], tmp_path: Path
 ) -> None:
