@@ -229,7 +229,8 @@ def _mode(request: pytest.FixtureRequest) -> str:
     mark = request.node.get_closest_marker("humanmcp_record")
     config = request.config
     mode = config.getoption("humanmcp_record", default=None)
-    mode = mode or (mark.args[0] if mark and mark.args else config.getini("humanmcp_record"))
+    by_mark = [*mark.args, *mark.kwargs.values()] if mark else []
+    mode = mode or (by_mark[0] if by_mark else config.getini("humanmcp_record"))
     if mode not in MODES:
         raise pytest.UsageError(f"humanmcp_record: {mode!r} is none of {', '.join(MODES)}")
     return str(mode)

@@ -18,7 +18,7 @@ import pytest
 
 from humanmcp import extensions
 from humanmcp.common.book_file import BookFileError
-from humanmcp.extensions.testing.plugin import MockServer, _file_of, humanmcp_server
+from humanmcp.extensions.testing.plugin import MockServer, _file_of, _mode, humanmcp_server
 from tests.support.ports import own_port
 from tests.support.serve_process import Serving
 from tests.support.verdicts import R2025
@@ -466,6 +466,14 @@ def test_no_two_tests_of_a_file_have_one_recording_by_their_names() -> None:
     assert len({*names}) == len(names), names
     assert names[:2] == ["test_it.jsonl", "test_it-1.jsonl"]
     assert "TestA-test_it.jsonl" in names
+
+
+def test_a_mode_can_be_given_to_the_mark_by_its_name(pytestconfig: pytest.Config) -> None:
+    """It was passed over, and nobody was told."""
+    mark = pytest.mark.humanmcp_record(mode="once").mark
+    request = node("test_it", get_closest_marker=lambda _: mark)
+    request.config = pytestconfig
+    assert _mode(request) == "once"
 
 
 def test_a_recording_can_be_named_after_its_test(project: Project) -> None:
