@@ -12,6 +12,7 @@ when a test asks for a server.
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -485,12 +486,12 @@ def humanmcp_server(
         return server
 
     yield make
-    for server in made:
-        server.stop()
-    if request.node.stash.get(_PASSED, False):
-        for server in made:
-            _write_recording(server)
-            _check_use(server)
+    with ExitStack() as ended:  # all is done of each server, whatever fails of another one
+        for server in reversed(made):
+            if request.node.stash.get(_PASSED, False):
+                ended.callback(_check_use, server)
+                ended.callback(_write_recording, server)
+            ended.callback(server.stop)
 
 
 def _file_of(

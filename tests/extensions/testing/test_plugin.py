@@ -450,6 +450,14 @@ def test_what_another_test_has_added_meanwhile_stays(project: Project) -> None:
     assert project.file.read_text(encoding="utf-8") == added
 
 
+def test_what_fails_of_one_server_leaves_nothing_of_another_undone(project: Project) -> None:
+    first = 'record="nothing.jsonl", command=REAL)\n    server = humanmcp_server('
+    test = asks("Tokyo", made=f'{first}record="weather.jsonl", command=REAL')
+    status, told = project.run(test, ALL)
+    assert (status, "nothing was recorded" in told) == (1, True), told
+    assert project.file.exists()
+
+
 def node(name: str, **more: Any) -> Any:  # noqa: ANN401 - stands in for what pytest has
     """Return what a fixture is told of a test of this name."""
     of_test = SimpleNamespace(
