@@ -87,10 +87,16 @@ class MockServer:
                 stderr=log,
             )
         address = re.compile(rb" (http://127\.0\.0\.1:\d+/mcp)\b(?!.*http://127)")
-        found = await_result(lambda: address.search(log_file.read_bytes()), TIMEOUT)
+        found = None
+        try:
+            found = await_result(lambda: address.search(log_file.read_bytes()), TIMEOUT)
+        finally:  # also if the test is interrupted
+            if found is None:
+                process.kill()
+                process.communicate()
         if found is None:
-            process.kill()
-            raise AssertionError(f"the server did not start: {log_file.read_text('utf-8')}")
+            log_text = log_file.read_text("utf-8", "replace")
+            raise AssertionError(f"the server did not start: {log_text}")
         return process, found[1].decode()
 
     def stop(self) -> None:

@@ -173,6 +173,30 @@ def test_an_empty_file_is_a_book(
     assert humanmcp_server(tmp_path / "book.toml").command[-2:] == ["--otherwise", "error"]
 
 
+@pytest.mark.parametrize("ends", [None, KeyboardInterrupt])
+def test_a_server_that_does_not_start_is_ended_and_its_log_told(
+    server: MockServer, monkeypatch: pytest.MonkeyPatch, ends: type[BaseException] | None
+) -> None:
+    """Whatever bytes are in the log, and also if the test is interrupted meanwhile."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start_it(*words: Any, **more: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401 - as `Popen`
+        started.append(popen(*words, **more))
+        return started[-1]
+
+    def wait(_look: object, _within: float) -> None:
+        (server.home / "http.log").write_bytes(b"no \xff")
+        if ends:
+            raise ends
+
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", start_it)
+    monkeypatch.setattr("humanmcp.answering.service.await_result", wait)
+    with pytest.raises(ends or AssertionError, match=None if ends else "no \ufffd"):
+        _ = server.address
+    assert started[0].returncode is not None
+
+
 def test_a_book_that_cannot_be_used_fails_the_test_that_has_it(
     humanmcp_server: Callable[..., MockServer], tmp_path: Path
 ) -> None:
