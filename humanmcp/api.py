@@ -131,17 +131,16 @@ def check_text(content: str | bytes, *, language: str = "en") -> tuple[Problem, 
 
 
 def read_messages(content: str | bytes) -> tuple[Message, ...]:
-    """Return the messages of a transcript, a log or a capture of any program, in their order."""
+    """Return the messages of a transcript, a log or a capture of any program, in their order.
+
+    Raises:
+        humanmcp.locales.stop.StopError: it has no message. The sentence says what it is instead.
+    """
+    with speaking("en"):
+        captured = read_file(content).messages(say("desk", "open.pasted"))
     return tuple(
-        Message(
-            one.text,
-            _SENDERS[direction],
-            one.number,
-            one.column,
-            one.at,
-            one.is_cut,
-        )
-        for one, direction in with_senders(read_file(content).captured)
+        Message(one.text, _SENDERS[direction], one.number, one.column, one.at, one.is_cut)
+        for one, direction in with_senders(captured)
         if direction in _SENDERS
     )
 

@@ -74,14 +74,29 @@ def test_a_problem_has_the_line_of_the_file_and_the_sender() -> None:
 
 
 def test_messages_are_returned_as_they_were_written() -> None:
-    """With their places; a text without any has none."""
+    """With their places."""
     first, second = api.read_messages(PIPE)
     assert (first.text, second.text) == tuple(PIPE.splitlines())
     assert [(one.sender, one.line, one.column) for one in (first, second)] == [
         ("client", 1, 1),
         ("server", 2, 1),
     ]
-    assert api.read_messages("nothing is here") == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\x1f\x8b\x08\x00packed", "compressed"),
+        ('{"log": {"entries": []}}', "HTTP archive without MCP messages"),
+        ('{"content": []}', "answer"),
+        ("nothing is here", "no messages"),
+        ("", "no messages"),
+    ],
+)
+def test_a_file_without_messages_is_refused_with_what_it_is(content: str | bytes, why: str) -> None:
+    """A loop over the messages of a packed log would pass a test on nothing."""
+    with pytest.raises(StopError, match=why):
+        api.read_messages(content)
 
 
 def test_only_messages_are_returned() -> None:
