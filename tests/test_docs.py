@@ -487,6 +487,27 @@ def test_both_languages_of_a_guide_name_the_same_things(page: Path) -> None:
     assert named(page) - ABOUT_JAPANESE == named(twin(page)) - ABOUT_JAPANESE
 
 
+PRESSED: Final = re.compile(r"\*\*([^*]+)\*\*(?!:)")
+"""A bold word before a colon begins an explanation: it is no button."""
+
+
+def label(sentence: str) -> str:
+    """Return what a page calls a button: `Next` for `Next: step {step}`."""
+    return re.split("[:…]", re.sub(r"\{\w+\}", "", sentence).strip())[0].strip()
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=rel)
+def test_a_japanese_guide_calls_each_button_what_the_page_calls_it(page: Path) -> None:
+    """A reader looks for the word: that of the catalog, wherever the English page has its twin."""
+    english, japanese = flat("en"), flat(LANGUAGES[1])
+    labels: dict[str, set[str]] = {}
+    for code in {*english} & {*japanese}:
+        labels.setdefault(label(english[code]), set()).add(label(japanese[code]))
+    there = " ".join(read(twin(page)).split())
+    bold = {label(" ".join(one.split())) for one in PRESSED.findall(read(page))} & {*labels} - {""}
+    assert {one: labels[one] for one in bold if not any(map(there.__contains__, labels[one]))} == {}
+
+
 @pytest.mark.parametrize("page", [*GUIDES, *map(twin, GUIDES)], ids=rel)
 def test_every_block_of_a_guide_says_what_it_is(page: Path) -> None:
     """So that what is copied can be told from what was printed, here and by the reader."""
