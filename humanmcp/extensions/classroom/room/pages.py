@@ -442,8 +442,10 @@ def ended_by(  # noqa: PLR0911 - one line a button
         case "swap" | "part":
             return [one for one in classroom.seats if classroom.pair_of(one)]
         case "pair":
-            both = (seat, classroom.seat(number_of(values.get("server", ""))))
-            return [one for one in both if one is not None and classroom.pair_of(one)]
+            both = {number_of(values.get(name, "")) for name in ("seat", "server")}
+            pairs = [{one.model, one.server} for one in classroom.record.pairs if len(both) > 1]
+            ended = set().union(*(one for one in pairs if one & both))
+            return [one for one in classroom.seats if one.record.number in ended]
         case "reset" | "remove" if seat is not None:
             return [seat]
         case _:

@@ -335,6 +335,33 @@ def test_who_loses_a_partner_is_told_and_can_have_another(room: Rooming) -> None
     assert line_of(third, asked(third, ASK))["params"]["tools"] == TOOLS
 
 
+def test_who_loses_a_pair_is_named_before_it_ends(room: Rooming) -> None:
+    """Also the partner of somebody who is joined to another; once each, and nobody for nothing."""
+    model, server, _ = paired(room, "Ann", "Ben", "Eve")
+    for who, method, result in STEPS[:3]:
+        answered((model, server)[who], method, result)
+    asked(server, "tools/call")
+    teacher = room.teacher()
+    page = teacher.submit("/room", act="pair", seat="3", server="1")
+    assert page.status == 409
+    assert re.findall("<bdi>(Ann|Ben|Eve)</bdi>", page.text) == ["Ann", "Ben"]
+    assert teacher.submit("/room", act="pair", seat="1", server="1").status == 303
+    asked(server, "tools/call")
+
+
+def test_two_people_are_offered_as_a_pair(room: Rooming) -> None:
+    """As they stand there: nobody is joined with themselves."""
+    for one in ("Ann", "Ben", "Eve"):
+        room.learner(one)
+    for chosen in ("", "?seat=1", "?seat=2", "?seat=3"):
+        text = room.teacher().get(f"/room{chosen}").text
+        form = next(one for one in text.split("<form")[1:] if 'value="pair"' in one)
+        lists = re.findall("<select.*?</select>", form, re.DOTALL)
+        marked = [re.findall('value="([0-9]+)"([^>]*)', one) for one in lists]
+        stands = [next((n for n, rest in one if "selected" in rest), one[0][0]) for one in marked]
+        assert len({*stands}) == 2, (chosen, stands)
+
+
 def test_roles_are_swapped(room: Rooming) -> None:
     """Each is once the model and once the server."""
     model, server = paired(room, "Ann", "Ben")
