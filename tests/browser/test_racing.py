@@ -48,6 +48,21 @@ def answer_elsewhere(home: Path, number: int) -> None:
     inbox.send(key, Reply(CLOUDY, TextForm.RESULT, by="terminal"))
 
 
+def test_a_request_that_is_over_says_no_more_what_happens_in_silence(
+    host: Serving, opened: Opened
+) -> None:
+    """What was typed keeps the page as it is; only this sentence would not be true any more."""
+    page = opened(call())
+    page.locator("#sentence").fill("sunny")
+    silence = page.get_by_text("If you do nothing")
+    expect(silence).to_be_visible()
+    inbox = FolderInbox(host.home)
+    item = until(lambda: inbox.items(inbox.sessions()[0].name), "the call")[0]
+    answer_elsewhere(host.home, item.key.number)
+    expect(page.locator("#lock")).to_be_visible()
+    expect(silence).to_be_hidden()
+
+
 def test_a_request_that_was_answered_while_the_page_opened_it_is_shown_as_answered(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
