@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from humanmcp.answering import approvals
-from humanmcp.answering.standing import Standing, prompt_of, standing_of, told_of
+from humanmcp.answering.standing import FORWARDED, Standing, prompt_of, standing_of, told_of
 from humanmcp.answering.summary import answered_by
 from humanmcp.desk.rendering import told
 from humanmcp.inbox.contract import Item, Key, Purpose
@@ -80,6 +80,13 @@ def test_the_inbox_keeps_every_state(everything: Everything, row: int) -> None:
     assert standing_of(item, life) is standing
 
 
+def headings_of(item: Item, standing: Standing) -> list[bool]:
+    """Return whether what went out stands there as an answer, and as what goes on to a peer."""
+    has_gone_out = item.answer is not None and item.answer.line != ""
+    is_sent = has_gone_out and standing is not Standing.UNFETCHED
+    return [is_sent and standing not in FORWARDED, is_sent and standing in FORWARDED]
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("row", ROWS)
 def test_a_page_says_what_is_so_and_nothing_else(
@@ -93,11 +100,12 @@ def test_a_page_says_what_is_so_and_nothing_else(
     with speaking(language):
         others = {told(one, of, answered_by(one)) for of, one, _ in TABLE if of not in TIMED}
         own = told(item, standing, answered_by(item))
-        is_sent = say("desk", "answer.sent") in page
+        wire = say("desk", "wire", bytes="").partition("1")[0]
+        names = ("answer.sent", "held.forwarded")
+        headings = [f"{say('desk', one)} {wire}" in page for one in names]
     assert standing in TIMED or (own in status and own in page)
     assert [one for one in others if one in status and one not in own] == []
-    has_gone_out = item.answer is not None and item.answer.line != ""
-    assert is_sent is (has_gone_out and standing is not Standing.UNFETCHED)
+    assert headings == headings_of(item, standing)
     if item.answer is not None and (item.purpose is not Purpose.ANSWER or item.answer.action):
         assert own in everything.page(f"/?sent={item.key.session}/{item.key.number}", language)
 
@@ -114,10 +122,9 @@ def test_the_terminal_says_the_same(
     shown = shell("show", f"{item.key.session}/{item.key.number}", *words).out
     with speaking(language):
         own = told_of(item, standing, answered_by(item))
-        is_sent = f"\n{say('show', 'sent')}\n" in shown
+        headings = [f"\n{say('show', one)}\n" in shown for one in ("sent", "forwarded")]
     assert own in shown.splitlines()
-    has_gone_out = item.answer is not None and item.answer.line != ""
-    assert is_sent is (has_gone_out and standing is not Standing.UNFETCHED)
+    assert headings == headings_of(item, standing)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -10,6 +10,7 @@ from humanmcp.inbox.contract import (
     SUBSCRIBED,
     Answer,
     Draft,
+    HeldFacts,
     Item,
     Key,
     Life,
@@ -109,6 +110,27 @@ TABLE: Final[list[tuple[Standing, Item, Life]]] = [
     (
         Standing.RELEASED,
         item(**ANSWERED, purpose=Purpose.HELD, answer=Answer(CALL, "desk", AT)),
+        Life.OPEN,
+    ),
+    (
+        Standing.REWRITTEN,
+        item(**ANSWERED, purpose=Purpose.HELD, answer=Answer(CALL.replace("3", "4"), "desk", AT)),
+        Life.OPEN,
+    ),
+    (
+        Standing.REWRITTEN,
+        item(
+            **ANSWERED,
+            purpose=Purpose.HELD,
+            line=RESULT.replace("21", "12"),
+            held=HeldFacts(Direction.OUT, CALL),
+            answer=Answer(RESULT, "desk", AT),
+        ),
+        Life.OPEN,
+    ),
+    (
+        Standing.ANSWERED,
+        item(**ANSWERED, purpose=Purpose.HELD, answer=Answer(RESULT, "desk", AT)),
         Life.OPEN,
     ),
     (
