@@ -102,6 +102,8 @@ class InboxSession:
         self._kept_facts: tuple[SessionFacts, NegotiatedState] | None = None
         self._owed: list[tuple[str, Callable[[], object]]] = []
         self._settling: set[str] = set()
+        self.ticket = ""
+        """The outgoing message that is followed now: what is recorded meanwhile names it."""
         self._lock = threading.RLock()
 
     @classmethod
@@ -158,7 +160,7 @@ class InboxSession:
             frames = self._noted()
             self.seq = self._last = self._last + 1
             self.changes += 1
-            of_whom = (number, by, note, stream, decision)
+            of_whom = (number, by, note, stream, decision, self.ticket)
             frames.append(Frame(self.seq, self.stamp(), direction, raw, *of_whom))
             if direction is Direction.IN and self.notes is not None and self.notes.head:
                 frames.append(self._note(frames[-1].at, self.notes.head, number))

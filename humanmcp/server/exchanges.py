@@ -545,6 +545,16 @@ class ExchangeHandler:
 
     def order(self, ticket: str, reply: Reply) -> None:
         """Send what a person says without a request, or follow their order."""
+        self.journal.ticket = ticket
+        try:
+            found = self._follow(reply)
+        finally:
+            self.journal.ticket = ""
+        self.journal.settle_outgoing(ticket, found)
+        if reply.order is Order.CRASH:
+            self.journal.connection.crash()
+
+    def _follow(self, reply: Reply) -> Sequence[Diagnostic]:
         found: Sequence[Diagnostic] = ()
         if reply.order is Order.SAY:
             verdict = self.say(reply)
@@ -555,9 +565,7 @@ class ExchangeHandler:
             self.journal.note_order(reply)
         for one in self.capabilities:
             one.order(reply)
-        self.journal.settle_outgoing(ticket, found)
-        if reply.order is Order.CRASH:
-            self.journal.connection.crash()
+        return found
 
     def say(self, reply: Reply) -> Verdict:
         verdict = self.session.submit(reply.text, anyway=reply.anyway)

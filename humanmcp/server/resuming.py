@@ -9,7 +9,8 @@ it waits in the inbox                                       it waits on; a reply
 its answer stands in the transcript, and it still waits     it was answered, and leaves the inbox;
                                                             a person's, once its client comes for it
 its answer waits for the rest of a batch                    the inbox has it
-an outgoing message is there, and is not settled            it was sent
+a line stands in the transcript that an outgoing message    it was sent
+gave, and the message is not settled
 more than a probe came, and nobody is shown the session     it is shown
 
 What a rule had begun before its answer (it asked, it notified) is not begun a second time: a person
@@ -22,7 +23,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from humanmcp.inbox.contract import Answer, Order, UnknownItemError
+from humanmcp.inbox.contract import Answer, UnknownItemError
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation.approvals import permission_in
 from humanmcp.protocol.conversation.exchange import APPROVAL, CUT, kind_of_tool
@@ -65,8 +66,8 @@ class Resumed:
     session: McpSession
     before: NegotiatedState
     waiting: Sequence[int] = ()
-    last: Frame | None = None
-    """The last frame that is no note of HTTP."""
+    is_begun: bool = False
+    """Whether anything but notes of HTTP was recorded."""
     seq: int = 0
     """The number of the last frame of all."""
     came: dict[int, Frame] = field(default_factory=dict)
@@ -78,6 +79,8 @@ class Resumed:
     """The requests for which a rule or a person has sent something already."""
     decisions: dict[tuple[object, object], str] = field(default_factory=dict)
     """The last record of a decision about each exchange, the latest last."""
+    tickets: set[str] = field(default_factory=set)
+    """The outgoing messages by which something went out."""
 
 
 def resumed(inbox: ServerInbox, name: str, waiting: Sequence[int]) -> Resumed:
@@ -87,7 +90,7 @@ def resumed(inbox: ServerInbox, name: str, waiting: Sequence[int]) -> Resumed:
         resumed.seq = frame.seq
         if frame.note == HTTP:
             continue
-        resumed.last = frame
+        resumed.is_begun = True
         if frame.decision:
             record = jsonrpc.object_in(frame.decision)
             key = (record.get("session"), record.get("exchange"))
@@ -97,8 +100,10 @@ def resumed(inbox: ServerInbox, name: str, waiting: Sequence[int]) -> Resumed:
             _hear(resumed, frame)
         elif frame.note == CUT_OFF:
             resumed.session.held(frame.number, CUT)
-        elif frame.direction is Direction.OUT and frame.note not in _NO_MESSAGE:
-            _say(resumed, frame)
+        elif frame.direction is Direction.OUT:
+            resumed.tickets.add(frame.ticket)
+            if frame.note not in _NO_MESSAGE:
+                _say(resumed, frame)
     return resumed
 
 
@@ -163,10 +168,12 @@ class Resumption:
             self._journal.decisions.go_on(record)
         pending = [key(one.number) for one in self._session.pending]
         self._journal.recorded = {one: decisions[one] for one in pending if one in decisions}
-        if self._resumed.last is not None:
+        if self._resumed.is_begun:
             decided = all(self._handler.decide(one).due(0) for one in self._session.pending)
             self._handler.leave_probing(is_probe=self._resumed.only_probed, is_answered=decided)
-        self._settle_what_was_said()
+        for ticket, _reply in self._journal.outgoing():
+            if ticket in self._resumed.tickets:  # it is not sent twice
+                self._journal.settle_outgoing(ticket, ())
         for number in self._resumed.waiting:
             exchange = self._session.exchanges.get(number)
             if exchange is None or exchange.state is not ExchangeState.PENDING:
@@ -186,18 +193,6 @@ class Resumption:
             if before.get(method) != now.get(method):
                 for line in self._session.list_changed(method.partition("/")[0]):
                     self._journal.write(line, by=BY_US)
-
-    def _settle_what_was_said(self) -> None:
-        """Settle an outgoing message that is the last line: it is not sent twice."""
-        last = self._resumed.last
-        if last is None or last.direction is not Direction.OUT or last.number:
-            return
-        for ticket, reply in self._journal.outgoing():
-            verdict = self._session.judge(reply.text)
-            is_last = last.text in (verdict.line, verdict.forced) and last.by == reply.by
-            if reply.order is Order.SAY and is_last and last.at >= reply.at:
-                self._journal.settle_outgoing(ticket, ())
-                return
 
     def _is_over(self, number: int, exchange: Exchange | None) -> None:
         """Take an exchange out of the inbox that the transcript says is over and not parked."""

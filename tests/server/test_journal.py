@@ -79,19 +79,21 @@ def test_what_http_says_goes_out_in_the_write_of_the_next_line(
     assert (frames[0].at, frames[2].at) == (AT, frames[1].at)
 
 
-def test_a_saying_is_the_last_thing_that_went_out_whatever_http_said_after_it(
+def test_what_went_out_by_an_outgoing_message_names_it_whatever_is_said_after_it(
     tmp_path: Path,
 ) -> None:
     """The process that goes on settles it, and numbers on after the notes."""
     ledger, notes, inbox = journal(tmp_path)
-    inbox.submit(ledger.name, Reply(PING.decode(), order=Order.SAY))
+    ledger.ticket = inbox.submit(ledger.name, Reply(PING.decode(), order=Order.SAY))
+    ledger.write(PING)
+    ledger.ticket = ""
     ledger.write(PING)
     notes.waiting = [TransportNote(AT, '{"call":1,"event":"message","id":"0-1"}', 0)]
     ledger.keep_notes()
     found = resumed(inbox, ledger.name, ())
-    assert found.last is not None
-    assert (found.last.raw, found.seq) == (PING, 2)
-    assert [frame.note for frame in inbox.frames(ledger.name)] == ["", HTTP]
+    assert (found.tickets, found.seq) == ({"0001", ""}, 3)
+    frames = [*inbox.frames(ledger.name)]
+    assert [(one.note, one.ticket) for one in frames] == [("", "0001"), ("", ""), (HTTP, "")]
 
 
 def test_what_is_known_of_a_session_is_kept_as_soon_as_the_disk_takes_it(

@@ -4,6 +4,7 @@
 what was done stands in the inbox, so it can be called again after every kill.
 """
 
+import base64
 import json
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from humanmcp.common.book_file import BookFile
+from humanmcp.inbox import records
 from humanmcp.inbox.contract import HttpFacts, Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import TransportNote
@@ -55,6 +57,12 @@ LINES: Final = (
     prompt(6),
 )
 OUTGOING: Final = '{"jsonrpc":"2.0","id":"ours","method":"ping"}'
+BYTES: Final = '{"jsonrpc":"2.0","id":"bytes","method":"ping"}'
+ORDERS: Final = {
+    OUTGOING: Reply(OUTGOING, order=Order.SAY),
+    BYTES: Reply(base64.b64encode(f"{BYTES}\n".encode()).decode(), order=Order.RAW),
+}
+"""What a person says without a request, and as bytes, by the text of its line."""
 ANSWERED: Final = frozenset({1, 2, 3, 4, 6, 7})
 PORT: Final = 1
 APPENDED: Final = "humanmcp.appended"
@@ -143,9 +151,9 @@ class _Living:
         folder = self.desk.folder(self.name)
         said = {frame.text for frame in self.frames}
         return (
-            said >= {*LINES, OUTGOING}
+            said >= {*LINES, *ORDERS}
             and not [*folder.glob("pending/*")]
-            and len([*folder.glob("outbox/*.result.json")]) == 1
+            and len([*folder.glob("outbox/*.result.json")]) == len(ORDERS)
         )
 
     def step(self) -> None:
@@ -160,8 +168,11 @@ class _Living:
             if item.id != "5":
                 _action, text = DECISIONS.get(int(item.id), ("answer", "sunny"))
                 self.desk.send(item.key, Reply(text, TextForm.TEXT, by="desk"))
-        if call(2) in heard and not [*self.desk.folder(self.name).glob("outbox/*.json")]:
-            self.desk.submit(self.name, Reply(OUTGOING, order=Order.SAY, by="desk", at=_stamp()))
+        if call(2) in heard:
+            outbox = self.desk.folder(self.name) / "outbox"
+            for number, one in enumerate(ORDERS.values(), 1):
+                if not (outbox / records.OUTGOING.format(number)).exists():
+                    self.desk.submit(self.name, one._replace(by="desk", at=_stamp()))
         self.server.step(time.monotonic())
 
 

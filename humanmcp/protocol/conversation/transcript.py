@@ -124,6 +124,8 @@ class Frame(NamedTuple):
     """The number of the request on whose stream it was sent, if it belongs to no exchange."""
     decision: str = ""
     """The record of a person's decision that belongs to the line (`DecisionRecord`)."""
+    ticket: str = ""
+    """The outgoing message that it went out by."""
 
     @property
     def text(self) -> str:
@@ -170,8 +172,9 @@ def to_json(frame: Frame) -> str:
     note = f',"note":{_quoted(frame.note)}' if frame.note else ""
     stream = f',"stream":{frame.stream}' if frame.stream else ""
     decision = f',"decision":{_quoted(frame.decision)}' if frame.decision else ""
+    ticket = f',"ticket":{_quoted(frame.ticket)}' if frame.ticket else ""
     at, way = _quoted(frame.at), frame.direction.value
-    more = f"{number}{by}{note}{stream}{decision}"
+    more = f"{number}{by}{note}{stream}{decision}{ticket}"
     return f'{{"seq":{frame.seq},"at":{at},"way":"{way}","raw":{raw}{more}}}'
 
 
@@ -198,6 +201,7 @@ def from_json(line: str) -> Frame:
             note=str(record.get("note", "")),
             stream=int(record.get("stream", 0)),
             decision=str(record.get("decision", "")),
+            ticket=str(record.get("ticket", "")),
         )
     except (KeyError, TypeError, AttributeError, OverflowError) as error:
         message = f"not a frame of a transcript: {line[:80]!r}"
