@@ -142,6 +142,7 @@ def test_a_link_begins_the_lesson_that_it_names_and_goes_on_with_it(desk: LiteDe
         ("http.toml", Path("samples/lessons/14-over-http.toml").read_text("utf-8")),
         ("over-http", ""),
     ],
+    ids=["no lesson", "gone", "no TOML", "a path", "over HTTP", "a lesson of ours over HTTP"],
 )
 def test_a_link_to_a_lesson_that_cannot_be_begun_says_so(
     desk: LiteDesk, name: str, text: str
