@@ -15,8 +15,7 @@ from humanmcp.inbox.contract import Life, Purpose
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.prompts import decided_in, read_prompt
 from humanmcp.protocol.conversation.stages import ExchangeState
-from humanmcp.protocol.conversation.transcript import DROPPED
-from humanmcp.protocol.json.jsonrpc import member
+from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED
 from humanmcp.protocol.json.visible import one_line
 
 if TYPE_CHECKING:
@@ -60,7 +59,9 @@ class Standing(enum.StrEnum):
     """Answered although the check found errors."""
     RELEASED = "released"
     REWRITTEN = "rewritten"
-    """It was held, and goes on as a person changed it."""
+    """It was held, and went on as a person changed it."""
+    FORCED = "forced"
+    """The same, although the check found errors."""
     UNFETCHED = "unfetched"
     """A parked call was answered; its client has not come for the answer yet."""
     FETCHED = "fetched"
@@ -124,7 +125,7 @@ class Standing(enum.StrEnum):
 _NOW: Final = (Standing.WAITS, Standing.HELD, Standing.WRITING, Standing.RETURNED)
 _ON_ITS_WAY: Final = (Standing.PARKED, Standing.SENDING, Standing.STORED)
 _OPEN: Final = (*_NOW, *_ON_ITS_WAY, Standing.SUBSCRIPTION, Standing.FOLLOWS)
-FORWARDED: Final = (Standing.RELEASED, Standing.REWRITTEN)
+FORWARDED: Final = (Standing.RELEASED, Standing.REWRITTEN, Standing.FORCED)
 NOT_PRINTED: Final = (Standing.LATE, Standing.UNRECORDED)
 """Why no decision about a prompt was printed."""
 _REASONS: Final = (Standing.QUIET, Standing.HANDSHAKE, Standing.TWIN)
@@ -172,8 +173,8 @@ def _answered(item: Item) -> Standing:
         return Standing.FETCHED if answer.fetched else Standing.UNFETCHED
     if item.purpose is Purpose.HELD and answer.line == item.line:
         return Standing.RELEASED
-    if item.purpose is Purpose.HELD and (item.held.asked or member(answer.line, "method")):
-        return Standing.REWRITTEN
+    if answer.became == CHANGED:
+        return Standing.FORCED if answer.deliberate else Standing.REWRITTEN
     if answer.deliberate:
         return Standing.DELIBERATE
     known = {"": Standing.ANSWERED, "deny": Standing.DENIED}

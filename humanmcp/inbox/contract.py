@@ -417,7 +417,8 @@ class Answer(NamedTuple):
     came as a call of a tool; "" for any other answer."""
     became: str = ""
     """What was seen of a decision: "ran", the tool ran; "read", and a note was printed;
-    "equal ran", it may be another one that ran; "ended", the turn ended without it."""
+    "equal ran", it may be another one that ran; "ended", the turn ended without it. Of what a tap
+    held: "changed", it went on in the place of the line that was held."""
 
 
 class HeldFacts(NamedTuple):

@@ -214,8 +214,8 @@ class ExchangeHandler:
             self._probed()
         elif self.only_probed:
             self.only_probed = is_probe
-            # Before anything goes out: who hears the answer must find the session.
-            self.journal.keep_facts(self.session.negotiated, probe=False)
+            self.journal.facts = self.journal.facts._replace(probe=False)
+            self.journal.describe(self.session)  # who hears the answer must find the session
             for one in self.capabilities:
                 one.shown()
 

@@ -9,8 +9,8 @@ it waits in the inbox                                       it waits on; a reply
 its answer stands in the transcript, and it still waits     it was answered, and leaves the inbox;
                                                             a person's, once its client comes for it
 its answer waits for the rest of a batch                    the inbox has it
-a line stands in the transcript that an outgoing message    it was sent
-gave, and the message is not settled
+the line of an outgoing message stands there, and the       it was sent; bytes perhaps, as no
+message is not settled                                      client is told them again
 more than a probe came, and nobody is shown the session     it is shown
 
 What a rule had begun before its answer (it asked, it notified) is not begun a second time: a person
@@ -23,7 +23,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from humanmcp.inbox.contract import Answer, UnknownItemError
+from humanmcp.inbox.contract import Answer, Order, UnknownItemError
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation.approvals import permission_in
 from humanmcp.protocol.conversation.exchange import APPROVAL, CUT, kind_of_tool
@@ -171,8 +171,9 @@ class Resumption:
         if self._resumed.is_begun:
             decided = all(self._handler.decide(one).due(0) for one in self._session.pending)
             self._handler.leave_probing(is_probe=self._resumed.only_probed, is_answered=decided)
-        for ticket, _reply in self._journal.outgoing():
-            if ticket in self._resumed.tickets:  # it is not sent twice
+        for ticket, reply in self._journal.outgoing():
+            # What it says is not said twice; another order is followed again.
+            if reply.order in (Order.SAY, Order.RAW) and ticket in self._resumed.tickets:
                 self._journal.settle_outgoing(ticket, ())
         for number in self._resumed.waiting:
             exchange = self._session.exchanges.get(number)

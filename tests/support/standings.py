@@ -27,7 +27,7 @@ from humanmcp.protocol.conversation.decisions import DecisionChain, DecisionReco
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.prompts import judge, note_of
 from humanmcp.protocol.conversation.stages import ExchangeState
-from humanmcp.protocol.conversation.transcript import DROPPED, Direction, Frame
+from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED, Direction, Frame
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm
 from tests.protocol.conversation.test_prompts import CLAUDE
 from tests.support.inbox_folder import CALL, TOOLS, permission
@@ -114,7 +114,12 @@ TABLE: Final[list[tuple[Standing, Item, Life]]] = [
     ),
     (
         Standing.REWRITTEN,
-        item(**ANSWERED, purpose=Purpose.HELD, answer=Answer(CALL.replace("3", "4"), "desk", AT)),
+        item(
+            **ANSWERED,
+            purpose=Purpose.HELD,
+            line=f"[{CALL}]",
+            answer=Answer(f"[{CALL.replace('3', '4')}]", "desk", AT, became=CHANGED),
+        ),
         Life.OPEN,
     ),
     (
@@ -124,7 +129,16 @@ TABLE: Final[list[tuple[Standing, Item, Life]]] = [
             purpose=Purpose.HELD,
             line=RESULT.replace("21", "12"),
             held=HeldFacts(Direction.OUT, CALL),
-            answer=Answer(RESULT, "desk", AT),
+            answer=Answer(RESULT, "desk", AT, became=CHANGED),
+        ),
+        Life.OPEN,
+    ),
+    (
+        Standing.FORCED,
+        item(
+            **ANSWERED,
+            purpose=Purpose.HELD,
+            answer=Answer("junk", "desk", AT, deliberate=True, became=CHANGED),
         ),
         Life.OPEN,
     ),

@@ -639,7 +639,7 @@ def _completed(board: Board, halves: OtherHalves, pair: Pair, taken: set[tuple[s
     return replace(pair, state=standing.value) if fits else pair
 
 
-_AFTER_ANSWER: Final = (Standing.UNFETCHED, Standing.FETCHED, Standing.DELIBERATE)
+_AFTER_ANSWER: Final = (Standing.UNFETCHED, Standing.FETCHED, Standing.DELIBERATE, Standing.FORCED)
 
 
 def _with_other_half(board: Board, halves: OtherHalves, view: SessionView, pair: Pair) -> Pair:

@@ -574,7 +574,7 @@ class HeldQueue:
 
     def _change(self, held: Held, answer: Answer, decision: str) -> None:
         self._put(held.direction, held.number, answer, CHANGED, decision)
-        self._end(held, answer, went_on=True)
+        self._end(held, answer._replace(became=CHANGED), went_on=True)
 
     def _answer(self, held: Held, answer: Answer, decision: str = "") -> None:
         """Answer a request in the place of the side that it was sent to."""

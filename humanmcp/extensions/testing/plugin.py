@@ -236,6 +236,8 @@ def _mode(request: pytest.FixtureRequest) -> str:
     mark = request.node.get_closest_marker("humanmcp_record")
     config = request.config
     mode = config.getoption("humanmcp_record", default=None)
+    if mark and {*mark.kwargs} - {"mode"}:
+        raise pytest.UsageError(f"humanmcp_record takes `mode`, not {', '.join(mark.kwargs)}")
     by_mark = [*mark.args, *mark.kwargs.values()] if mark else []
     mode = mode or (by_mark[0] if by_mark else config.getini("humanmcp_record"))
     if mode not in MODES:
@@ -334,7 +336,7 @@ def _write_recording(server: MockServer) -> None:
     """Write what was recorded, without its secrets. The old file stays unless all is well.
 
     Raises:
-        AssertionError: nothing was recorded, or another test has added to the file meanwhile.
+        AssertionError: nothing was recorded, or something else has added to the file meanwhile.
     """
     from humanmcp.common.person_files import write_whole  # noqa: PLC0415 - see the head of this module
     from humanmcp.export.recording import LAST, find_recording, recording_of  # noqa: PLC0415 - as above
@@ -357,7 +359,9 @@ def _write_recording(server: MockServer) -> None:
     if is_grown and made.read_bytes() == recording.before:
         return
     if is_grown and _content(recording.file) != recording.before:
-        raise AssertionError(f"{recording.file}: another test has added to it. Run this one again.")
+        raise AssertionError(
+            f"{recording.file}: something else has added to it. Run this test again."
+        )
     recording.file.parent.mkdir(parents=True, exist_ok=True)
     text = "".join(f"{to_json(frame)}\n" for frame in frames)
     write_whole(recording.file, text.encode("utf-8", "replace"))
@@ -510,9 +514,11 @@ def _file_of(
     import zlib  # noqa: PLC0415 - as above
 
     test = request.node.path
-    name, _, values = request.node.nodeid.partition("::")[2].partition("[")
+    # The end of the id is another one in a group of pytest-xdist.
+    classes = request.node.nodeid.partition("::")[2].partition("[")[0].split("::")[:-1]
+    name, _, values = request.node.name.partition("[")
     plain = re.sub(r"[^\w.=-]", "-", values.removesuffix("]"))
-    parts = [*name.split("::"), plain]
+    parts = [*classes, name, plain]
     if f"{plain}]" != values and values:  # other values are written alike
         parts.append(f"{zlib.crc32(values.encode()):08x}")
     count = 1 + sum(one.recording is not None for one in made)

@@ -3,7 +3,8 @@
 Shape of a frame: `{"seq": 7, "at": "2026-11-20T18:49:07.123Z", "way": "in", "raw": "{…}"}`,
 Optional members: `"by"` for who decided it (a person, the answer book, the server), `"number"` of
 the exchange that it belongs to, `"stream"` for the number of the request on whose HTTP stream it
-was sent, and `"note"`. Bytes that are not UTF-8 are kept as `"base64"` beside a readable `"raw"`.
+was sent, `"note"`, `"decision"`, and `"ticket"` of the outgoing message. Bytes that are not UTF-8
+are kept as `"base64"` beside a readable `"raw"`.
 """
 
 from __future__ import annotations

@@ -181,7 +181,8 @@ def test_a_server_that_does_not_start_is_ended_and_its_log_told(
     started: list[subprocess.Popen[bytes]] = []
 
     def start_it(*words: Any, **more: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401 - as `Popen`
-        started.append(popen(*words, **more))
+        idle = [sys.executable, "-c", "import time; time.sleep(60)"]  # it writes no log
+        started.append(popen(idle, *words[1:], **more))
         return started[-1]
 
     def wait(_look: object, _within: float) -> None:
@@ -484,8 +485,9 @@ def test_what_fails_of_one_server_leaves_nothing_of_another_undone(project: Proj
 
 def node(name: str, **more: Any) -> Any:  # noqa: ANN401 - stands in for what pytest has
     """Return what a fixture is told of a test of this name."""
+    own = re.sub(r"^(\w+::)+", "", name).partition("@")[0]
     of_test = SimpleNamespace(
-        path=ROOT / "tests" / "test_it.py", nodeid=f"tests/test_it.py::{name}"
+        path=ROOT / "tests" / "test_it.py", nodeid=f"tests/test_it.py::{name}", name=own
     )
     return SimpleNamespace(node=SimpleNamespace(**vars(of_test), **more))
 
@@ -498,6 +500,8 @@ def test_no_two_tests_of_a_file_have_one_recording_by_their_names() -> None:
     assert len({*names}) == len(names), names
     assert names[:2] == ["test_it.jsonl", "test_it-1.jsonl"]
     assert "TestA-test_it.jsonl" in names
+    in_group = [_file_of(node(f"{name}@a-group"), [], record=True).name for name in ids]
+    assert in_group == names, "pytest-xdist writes its group into the id"
 
 
 def test_a_mode_can_be_given_to_the_mark_by_its_name(pytestconfig: pytest.Config) -> None:

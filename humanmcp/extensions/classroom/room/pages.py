@@ -441,11 +441,10 @@ def ended_by(  # noqa: PLR0911 - one line a button
             return classroom.seats
         case "swap" | "part":
             return [one for one in classroom.seats if classroom.pair_of(one)]
-        case "pair":
+        case "pair" if values.get("seat") != values.get("server"):
             both = {number_of(values.get(name, "")) for name in ("seat", "server")}
-            pairs = [{one.model, one.server} for one in classroom.record.pairs if len(both) > 1]
-            ended = set().union(*(one for one in pairs if one & both))
-            return [one for one in classroom.seats if one.record.number in ended]
+            pairs = [one for one in classroom.record.pairs if both & {one.model, one.server}]
+            return [one for one in classroom.seats if classroom.pair_of(one) in pairs]
         case "reset" | "remove" if seat is not None:
             return [seat]
         case _:
