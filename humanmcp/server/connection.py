@@ -151,8 +151,8 @@ class Connection(Protocol):
         """Write a line, without its line feed, as soon as the client takes it. Never waits.
 
         `related_to` is the inbox's number of the request that it belongs to, 0 for none. With
-        `deliberate` it may be anything that is one line. A `receipt` is among the `receipts` once
-        the line is written.
+        `deliberate` it may be anything; over HTTP, that is one line. A `receipt` is among the
+        `receipts` once the line is written.
 
         Raises:
             LineError: it is no line.
@@ -291,7 +291,7 @@ class PipeConnection(OneStream):
         receipt: int = 0,
     ) -> None:
         """Write a line, without its line feed, as soon as the client takes it. Never waits."""
-        self._leave(as_one_line(line, deliberate=deliberate))
+        self._leave(line + b"\n" if deliberate else as_one_line(line, deliberate=False))
         if receipt:
             self._receipts.append((self._put_bytes, receipt))
 

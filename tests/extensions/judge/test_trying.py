@@ -147,24 +147,29 @@ def test_a_permission_prompt_and_a_question_wait_for_a_person(
         assert len(pending(tmp_path / "home", 2)) == 2
 
 
-def test_all_of_them_are_played_one_after_the_other(desk: Desking, host: Serving) -> None:
+@pytest.mark.parametrize("waits", [1, None], ids=["one waits", "all wait"])
+def test_all_of_them_are_played_one_after_the_other(
+    desk: Desking, host: Serving, waits: int | None
+) -> None:
     """The server survives each; afterwards a call waits for a person again."""
     possible = possible_in(capabilities=HELLO["capabilities"])
     name = until(host.find_session, "a session").name
-    host.send(call(3))
-    pending(desk.home)
+    calls = [call(number) for number in range(3, 3 + len(possible))]
+    for one in calls[:waits]:
+        host.send(one)
+    pending(desk.home, len(calls[:waits]))
     assert desk.submit(f"/faults/{name}", act="on").status == 303
-    for number in range(4, 3 + len(possible)):
-        host.send(call(number))
-    host.send(request(999, "ping"))
-    while host.hear_raw() != b'{"jsonrpc":"2.0","id":999,"result":{}}':
-        pass  # each line has a bound of its own: the faults are many
+    for one in calls[len(calls[:waits]) :]:
+        host.send(one)
     host.send(call(1000))
+    tells = f"Tried: {len(possible)} of {len(possible)}"
+    until(lambda: _with(desk.page(f"/faults/{name}"), tells), "all are played")
     assert len(pending(desk.home)) == 1
-    page = desk.page(f"/faults/{name}")
-    assert f"Tried: {len(possible)} of {len(possible)}" in page
     verdicts, _is_on = tried(FolderInbox(desk.home).frames(name))
     assert [one.name for one in verdicts] == [one.name for one in possible]
+    written = b"".join(host.close()[1])
+    assert [b"Content-Length: 60\r\n\r\n" in written, b"\n\n\n" in written] == [True, True]
+    assert "please report" not in host.last_words()
 
 
 def test_over_http_each_call_gets_its_fault(tmp_path: Path) -> None:
