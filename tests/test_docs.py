@@ -497,7 +497,7 @@ def label(sentence: str) -> str:
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=rel)
-def test_a_japanese_guide_calls_each_button_what_the_page_calls_it(page: Path) -> None:
+def test_each_button_in_the_manual_is_called_in_japanese_what_the_page_calls_it(page: Path) -> None:
     """A reader looks for the word: that of the catalog, wherever the English page has its twin."""
     english, japanese = flat("en"), flat(LANGUAGES[1])
     labels: dict[str, set[str]] = {}

@@ -214,8 +214,8 @@ class ExchangeHandler:
             self._probed()
         elif self.only_probed:
             self.only_probed = is_probe
-            self.journal.facts = self.journal.facts._replace(probe=False)
-            self.journal.describe(self.session)  # who hears the answer must find the session
+            # Before anything goes out: who hears the answer must find the session.
+            self.journal.describe(self.session, probe=False)
             for one in self.capabilities:
                 one.shown()
 
@@ -546,15 +546,6 @@ class ExchangeHandler:
     def order(self, ticket: str, reply: Reply) -> None:
         """Send what a person says without a request, or follow their order."""
         self.journal.ticket = ticket
-        try:
-            found = self._follow(reply)
-        finally:
-            self.journal.ticket = ""
-        self.journal.settle_outgoing(ticket, found)
-        if reply.order is Order.CRASH:
-            self.journal.connection.crash()
-
-    def _follow(self, reply: Reply) -> Sequence[Diagnostic]:
         found: Sequence[Diagnostic] = ()
         if reply.order is Order.SAY:
             verdict = self.say(reply)
@@ -565,7 +556,10 @@ class ExchangeHandler:
             self.journal.note_order(reply)
         for one in self.capabilities:
             one.order(reply)
-        return found
+        self.journal.ticket = ""
+        self.journal.settle_outgoing(ticket, found)
+        if reply.order is Order.CRASH:
+            self.journal.connection.crash()
 
     def say(self, reply: Reply) -> Verdict:
         verdict = self.session.submit(reply.text, anyway=reply.anyway)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
@@ -281,7 +281,7 @@ class Journal(InboxSession):
             lambda: self.inbox.update(key, line=line, id=token, waiting=waiting),
         )
 
-    def describe(self, session: McpSession) -> None:
+    def describe(self, session: McpSession, **more: Any) -> None:  # noqa: ANN401 - as `SessionFacts`
         """Update the session's facts in the inbox, if they changed."""
         negotiated = session.negotiated
         self.keep_facts(
@@ -289,4 +289,5 @@ class Journal(InboxSession):
             client=negotiated.client_name,
             client_version=negotiated.client_version,
             protocol_version=session.agreed,
+            **more,
         )

@@ -28,10 +28,11 @@ PARTS: Final = (
     client.cut_part(1, "client"),
 )
 IN_PARTS: Final = {name: "" for part in PARTS for name in json.loads(part)}
+OPTIONAL: Final = dict.fromkeys(("by", "note", "stream", "decision", "ticket"))
 RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {
     records.SESSION: records.facts_record(SessionFacts("", "")),
     records.KNOWN: records.record_of(NegotiatedState()),
-    records.TRANSCRIPT: {**FRAME, "by": "", "note": "", "stream": 0, "decision": "", **IN_PARTS},
+    records.TRANSCRIPT: {**FRAME, **OPTIONAL, **IN_PARTS},
     records.HOLDS: records.holds_record(["*"]),
     records.REQUEST: records.request_record(
         item_of("s")._replace(headers=(PROBLEM,), held=HeldFacts(unread=(PROBLEM,)))

@@ -192,18 +192,11 @@ def from_json(line: str) -> Frame:
             if "base64" in record
             else record["raw"].encode("utf-8", "surrogatepass")
         )
-        return Frame(
-            seq=int(record["seq"]),
-            at=str(record["at"]),
-            direction=Direction(record["way"]),
-            raw=raw,
-            number=int(record.get("number", 0)),
-            by=str(record.get("by", "")),
-            note=str(record.get("note", "")),
-            stream=int(record.get("stream", 0)),
-            decision=str(record.get("decision", "")),
-            ticket=str(record.get("ticket", "")),
-        )
+        get = record.get
+        first = int(record["seq"]), str(record["at"]), Direction(record["way"]), raw
+        of_whom = int(get("number", 0)), str(get("by", "")), str(get("note", ""))
+        more = int(get("stream", 0)), str(get("decision", "")), str(get("ticket", ""))
+        return Frame(*first, *of_whom, *more)
     except (KeyError, TypeError, AttributeError, OverflowError) as error:
         message = f"not a frame of a transcript: {line[:80]!r}"
         raise ValueError(message) from error
