@@ -270,3 +270,16 @@ def test_a_page_on_its_way_shows_what_waits_after_what_happened_meanwhile(
             it.answer()
     until(lambda: (it.open_key(), held)[1], "a request that is held")
     afterwards(it)
+
+
+def test_no_page_stays_at_a_request_that_was_set_aside(it: Opened) -> None:
+    """Also where all that has happened is in it, and nothing more is heard.
+
+    Somebody opens the request, or the page does: it was said to be the next one.
+    """
+    lesson, seat = it.open_key(), f"http://127.0.0.1:{it.room.port}{it.seat.login_path}"
+    pair(is_server=False)(it)
+    it.page.wait_for_url(f"{seat}/")
+    expect(it.page.locator("#around")).to_contain_text("Your partner is writing.")
+    it.page.goto(f"{seat}/m/{lesson}", wait_until="commit")  # it leaves before all of it is there
+    waits_for_the_partner(it)

@@ -53,7 +53,8 @@ export class Page {
     document.body.dataset.opened = String(performance.now());
     nameOpen();
     this.address = location.pathname + location.search;
-    if (Number(document.body.dataset.version) < version) this.refreshStatus(); // something was heard while this was on its way
+    const isOld = Number(document.body.dataset.version) < version; // something was heard while this was on its way
+    if (isOld || document.querySelector("#status [data-go='']")) this.refreshStatus();
   }
 
   refreshStatus = oneAtATime(() => {
