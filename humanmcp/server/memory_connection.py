@@ -80,7 +80,10 @@ class MemoryConnection(OneStream):
     ) -> None:
         if receipt:
             self._receipts.put(receipt)
-        self._go(SentLine(as_one_line(line, deliberate=deliberate)[:-1], related_to))
+        if not deliberate:
+            as_one_line(line, deliberate=False)
+        for content in line.split(b"\n"):
+            self._go(SentLine(content, related_to))
 
     def send_raw(self, content: bytes) -> None:
         self._go(SentLine(content))

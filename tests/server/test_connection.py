@@ -17,6 +17,7 @@ import pytest
 
 from humanmcp.common.own_process import StopSignals
 from humanmcp.server.connection import EndOfInput, LineError, PipeConnection
+from humanmcp.server.memory_connection import MemoryConnection
 from humanmcp.server.serve import Stderr
 from tests.support.waiting import PATIENCE, until
 
@@ -141,6 +142,20 @@ def test_get_returns_none_when_nothing_came(pipes: Pipes) -> None:
     """A timeout is no event."""
     assert pipes.wire.get(0) is None
     assert pipes.wire.get(0.01) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b'\n\n{"id":1}', b'{"id":1}\n{"id":1}', b'{"id":1}\nContent-Length: 60\r\n\r', b"\xff"],
+)
+def test_a_deliberate_fault_goes_out_whatever_is_in_it(pipes: Pipes, content: bytes) -> None:
+    """Also line feeds: a client in memory hears the lines that one at the pipe reads."""
+    memory = MemoryConnection()
+    for wire in (pipes.wire, memory):
+        wire.send(content, deliberate=True)
+    assert pipes.hear(len(content) + 1) == content + b"\n"
+    heard = list(iter(memory.hear, None))
+    assert [one.content for one in heard] == content.split(b"\n")
 
 
 @pytest.mark.parametrize("size", [MIB, 15 * MIB])
