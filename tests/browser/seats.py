@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -44,6 +45,37 @@ LATENCY: Final = int(os.environ.get("LATENCY", "0"))
 def fetched(route: Route) -> APIResponse:
     """Return the response to a request that is held."""
     return route.fetch(headers={**route.request.headers, **ONCE})
+
+
+def routed(
+    place: Page | BrowserContext,
+    url: str | re.Pattern[str],
+    handle: Callable[[Route], object],
+    *,
+    once: bool = False,
+) -> Callable[[], None]:
+    """Handle such requests, or the first of them, until what is returned is called.
+
+    All others pass, by this process: while it waits elsewhere they are held. The route stays: if it
+    is taken away while any request begins, Chromium may keep that one for ever, see
+    https://github.com/microsoft/playwright/issues/41802
+    """
+    is_over = False
+
+    def handle_or_pass(route: Route) -> None:
+        nonlocal is_over
+        if is_over:
+            route.fallback()
+            return
+        is_over = once
+        handle(route)
+
+    def let_pass() -> None:
+        nonlocal is_over
+        is_over = True
+
+    place.route(url, handle_or_pass)
+    return let_pass
 
 
 class Window:

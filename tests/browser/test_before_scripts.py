@@ -8,7 +8,7 @@ from playwright.sync_api import Route, expect
 
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from tests.browser.seats import Window, Windows, begin, call
+from tests.browser.seats import Window, Windows, begin, call, routed
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
@@ -20,15 +20,15 @@ def arriving(window: Window, path: str) -> Callable[[], None]:
     """Open a page whose scripts are on their way; return what lets them come."""
     held: list[Route] = []
     page = window.page
-    page.route("**/desk.js", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    let_pass = routed(page, "**/desk.js", held.append)
     address = window.desk.facts.address + window.login_path + path.lstrip("/")
     page.goto(address, wait_until="commit")
     until(lambda: page.evaluate("1") and held, "the script is asked for")
     expect(page.locator("#words")).to_be_attached()
 
     def come() -> None:
+        let_pass()
         held.pop().continue_()
-        page.unroute("**/desk.js")
         page.wait_for_function("() => document.body.dataset.opened")
 
     return come

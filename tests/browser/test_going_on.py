@@ -17,6 +17,7 @@ from tests.browser.seats import (
     call,
     fetched,
     request,
+    routed,
     until_keys_act,
 )
 from tests.browser.test_answering import read_json, write_json
@@ -105,7 +106,7 @@ def test_the_next_page_does_not_send_in_its_first_moment(
     )
     held: list[Route] = []
     if speed == "slow":
-        page.route("**/list?*", lambda route: held.append(route), times=1)  # noqa: PLW0108 - Playwright marks it
+        routed(page, "**/list?*", held.append, once=True)
     page.locator("#send").click()
     assert json.loads(host.hear())["id"] == 1
     if speed == "slow":
@@ -160,7 +161,7 @@ def test_what_came_while_the_next_page_was_on_its_way_is_opened(
     """The last answer goes out, and the next request comes just before the page of nothing."""
     page = opened(call("1", city="Tokyo"))
     page.locator("#sentence").fill("sunny")
-    page.route("**/?sent=*", partial(osaka_comes_first, host, page), times=1)
+    routed(page, "**/?sent=*", partial(osaka_comes_first, host, page), once=True)
     page.locator("#send").click()
     host.hear()
     expect(page.locator(".asked")).to_contain_text("Osaka")
@@ -171,7 +172,7 @@ def test_what_came_while_the_page_asked_what_became_of_a_request_is_opened(
 ) -> None:
     """The desk had answered before it came, and the page heard of it before it had the answer."""
     page = opened(call("1", city="Tokyo"))
-    page.route("**/status", partial(osaka_comes_first, host, page), times=1)
+    routed(page, "**/status", partial(osaka_comes_first, host, page), once=True)
     host.say('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
     expect(page.locator(".asked")).to_contain_text("Osaka")
 

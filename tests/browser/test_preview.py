@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import FrameLocator, Page, Route, expect
 
-from tests.browser.seats import Sitting, call, request
+from tests.browser.seats import Sitting, call, request, routed
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -156,11 +156,7 @@ def test_the_host_does_wrong_what_was_chosen(sitting: Sitting, fault: str) -> No
 def test_a_page_is_shown_once_its_preview_listens(sitting: Sitting) -> None:
     """A click on Show before its script has come would be lost."""
     late: list[Route] = []
-
-    def hold(route: Route) -> None:
-        late.append(route)
-
-    sitting.window.context.route("**/apps/preview.js", hold)
+    routed(sitting.window.context, "**/apps/preview.js", late.append, once=True)
     page = previewed(sitting)
     show = page.locator('[data-part="show"]')
     expect(show).to_be_disabled()
@@ -168,7 +164,6 @@ def test_a_page_is_shown_once_its_preview_listens(sitting: Sitting) -> None:
     late[0].continue_()
     frame = shown(page, "<!doctype html><p>heard</p>", "early")
     expect(frame.locator("p")).to_have_text("heard")
-    sitting.window.context.unroute_all()
 
 
 def test_what_an_ended_page_had_said_ends_no_other_one(sitting: Sitting) -> None:
@@ -262,7 +257,7 @@ def test_a_link_of_a_page_is_shown_whole_and_opened_by_a_click(sitting: Sitting,
         opened.append(route.request.url)
         route.abort()
 
-    page.context.route("**/*.example/**", stop)
+    let_pass = routed(page.context, "**/*.example/**", stop)
     asks = f"""
     const params = {{ url: {json.dumps(url)} }};
     whenCalled(() => send({{ id: 2, method: "ui/open-link", params }}));
@@ -282,7 +277,7 @@ def test_a_link_of_a_page_is_shown_whole_and_opened_by_a_click(sitting: Sitting,
             link.click()
         expect(frame.locator("body")).to_contain_text("opened")
         popup.value.close()
-    page.context.unroute_all()
+    let_pass()
 
 
 ENDS: Final = {

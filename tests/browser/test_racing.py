@@ -9,7 +9,7 @@ from playwright.sync_api import Route, expect
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.browser.seats import Opened, Windows, begin, call, fetched
+from tests.browser.seats import Opened, Windows, begin, call, fetched, routed
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
@@ -108,7 +108,7 @@ def test_an_older_status_never_takes_the_place_of_a_newer_one(
         route.fulfill(response=answer)
 
     page.on("request", lambda one: asked.extend([one.url] * one.url.endswith("/status")))
-    page.route("**/status", late, times=1)
+    routed(page, "**/status", late, once=True)
     session = FolderInbox(host.home).sessions()[0].name
     desk.post(f"/api/exchanges/{session}/2/draft", {"text": "somebody else writes"})
     expect(page.locator("#status")).to_have_attribute("data-state", "answered")
@@ -127,7 +127,7 @@ def test_a_status_that_the_desk_could_not_give_is_asked_for_again(
         failed.append(route)
         route.abort()
 
-    page.route("**/status", fail, times=1)
+    routed(page, "**/status", fail, once=True)
     answer_elsewhere(host.home, 2)
     expect(page.locator("#status")).to_have_attribute("data-state", "answered")
     assert len(failed) == 1
@@ -209,7 +209,7 @@ def test_the_preview_of_a_tool_shows_what_was_written_last(
         posted.append(page.evaluate("posted"))
         route.fulfill(response=answer)
 
-    page.route("**/server/entry", late, times=1)
+    routed(page, "**/server/entry", late, once=True)
     name.fill("get")
     page.clock.run_for(400)
     expect(page.locator("#seen")).to_contain_text("get_forecast")

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from humanmcp.answering import mistakes
 from humanmcp.desk import examples
-from tests.browser.seats import PHONE, boxes_of
+from tests.browser.seats import PHONE, boxes_of, routed
 from tests.browser.test_page import AXE, violations
 from tests.extensions.classroom.room.test_teaching import rows_of
 from tests.support import full_class
@@ -421,11 +421,11 @@ def test_what_is_typed_while_a_seat_is_removed_is_there_when_it_is_given_back(
     learner.locator(SERVER_NAME).fill("half a name")
     expect(learner.locator("#saved-at")).to_have_text("Draft saved")
     address = learner.url
-    learner.route(re.compile("/api/(state|events)"), lambda route: route.abort())
+    let_pass = routed(learner, re.compile("/api/(state|events)"), lambda route: route.abort())
     teacher.order(act="remove", seat=1)
     learner.locator(SERVER_NAME).fill("a name of when it was removed")
     expect(learner.get_by_role("alert")).to_contain_text("The teacher removed this seat.")
-    learner.unroute_all()
+    let_pass()
     learner.get_by_label("The code on the screen").fill(room.code)
     learner.get_by_label("Your name").fill("Yuki")
     learner.get_by_role("button", name="I already have a seat").click()

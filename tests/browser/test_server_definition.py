@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from humanmcp.common.book_file import read_book
-from tests.browser.seats import Opened, Windows, begin, request
+from tests.browser.seats import Opened, Windows, begin, request, routed
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.verdicts import stating
@@ -101,10 +101,10 @@ def test_what_is_typed_in_the_designer_comes_back_without_the_desk(opened: Opene
     page.wait_for_url("**/server/entry?*")
     page.locator("main [name=name]").fill("forecast")
     expect(page.locator(".saved-at")).not_to_be_empty()
-    page.route("**/server/entry", lambda route: route.abort())
+    let_pass = routed(page, "**/server/entry", lambda route: route.abort())
     page.reload()
     expect(page.locator("main [name=name]")).to_have_value("forecast")
-    page.unroute_all()
+    let_pass()
 
 
 def test_the_desk_is_not_told_of_a_form_before_it_has_what_was_typed(opened: Opened) -> None:
@@ -149,20 +149,13 @@ def test_a_form_starts_over_while_it_is_being_saved(opened: Opened) -> None:
     page.reload()
     expect(name).to_have_value("forecast")
 
-    def hold(route: Route) -> None:
-        if held:
-            route.continue_()
-        else:
-            held.append(route)
-
-    page.route("**/api/drafts?*", hold)
+    routed(page, "**/api/drafts?*", held.append, once=True)
     with page.expect_request("**/api/drafts?*"):
         name.fill("weather")
     again = page.get_by_role("button", name="Start over")
     again.click()
     with page.expect_navigation():
         held[0].continue_()
-    page.unroute_all()
     expect(name).to_have_value("")
     expect(again).to_be_hidden()
 
@@ -208,7 +201,7 @@ def test_what_is_typed_while_the_desk_saves_comes_back(opened: Opened) -> None:
     page.wait_for_url("**/server/entry?*")
     name, held = page.locator("main [name=name]"), list[Route]()
     page.route("**/api/drafts?*", lambda route: route.abort())
-    page.route("**/api/drafts?*", lambda route: held.append(route), times=1)  # noqa: PLW0108 - Playwright marks it
+    routed(page, "**/api/drafts?*", held.append, once=True)
     with page.expect_request("**/api/drafts?*"):
         name.fill("fore")
     name.fill("forecast")

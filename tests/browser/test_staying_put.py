@@ -9,7 +9,17 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.seats import PHONE, Sitting, Window, Windows, begin, boxes_of, call, request
+from tests.browser.seats import (
+    PHONE,
+    Sitting,
+    Window,
+    Windows,
+    begin,
+    boxes_of,
+    call,
+    request,
+    routed,
+)
 from tests.browser.test_answering import read_json, write_json
 from tests.browser.test_hook import QUESTION, asks
 from tests.extensions.agents.test_hook import said
@@ -41,7 +51,7 @@ BELOW: Final = """() => {
 def put(page: Page, act: Callable[[], None]) -> tuple[Any, Any]:
     """Write something; return what is where before its check has answered, and afterwards."""
     held: list[Route] = []
-    page.route("**/check", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    let_pass = routed(page, "**/check", held.append)
     act()
     until(lambda: page.evaluate("true") and held, "it is checked")
     expect(page.locator("#found")).to_be_empty()
@@ -54,7 +64,7 @@ def put(page: Page, act: Callable[[], None]) -> tuple[Any, Any]:
         return bool(page.locator("#found").inner_text())
 
     until(told, "what the check says")
-    page.unroute("**/check")
+    let_pass()
     boxes_of(page.locator("#send"))
     return before, page.evaluate(BELOW)
 

@@ -10,7 +10,16 @@ from playwright.sync_api import Page, expect
 
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
-from tests.browser.seats import INITIALIZE, Windows, begin, boxes_of, call, request, until_keys_act
+from tests.browser.seats import (
+    INITIALIZE,
+    Windows,
+    begin,
+    boxes_of,
+    call,
+    request,
+    routed,
+    until_keys_act,
+)
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.verdicts import stating
@@ -272,13 +281,15 @@ def test_a_page_without_the_stream_asks_every_few_seconds(
     page = window().page
     page.clock.install()
     stream = "**/api/events*"
-    page.route(stream, lambda one: one.abort() if how == "cut off" else one.fulfill(status=503))
+    let_pass = routed(
+        page, stream, lambda one: one.abort() if how == "cut off" else one.fulfill(status=503)
+    )
     page.reload()
     expect(page.locator("#live")).to_have_attribute("data-how", "polling")
     host.say(call("1"))
     page.clock.fast_forward(11_000)
     expect(page.locator("#rows .row")).to_have_count(1)
-    page.unroute(stream)
+    let_pass()
     page.clock.fast_forward(11_000)
     expect(page.locator("#live")).to_have_attribute("data-how", "live")
     host.say(call("2"))
@@ -293,13 +304,13 @@ def test_a_stream_that_something_keeps_back_is_noticed(
     page = window().page
     page.clock.install()
     stream = "**/api/events*"
-    page.route(stream, lambda _one: None)  # neither an answer nor an end
+    let_pass = routed(page, stream, lambda _one: None)  # neither an answer nor an end
     page.reload()
     host.say(call("1"))
     page.clock.fast_forward(11_000)
     expect(page.locator("#live")).to_have_attribute("data-how", "polling")
     expect(page.locator("#rows .row")).to_have_count(1)
-    page.unroute(stream)
+    let_pass()
     page.clock.fast_forward(11_000)
     expect(page.locator("#live")).to_have_attribute("data-how", "live")
 
