@@ -124,7 +124,7 @@ class LiteDesk:
             address=desk_address,
             language=language_of("", self._cookies.get("lang", ""), accepted),
             attendant=self._attendant,
-            lesson_steps=lambda seat, language: find_lesson(seat.lesson or WEATHER)(language),
+            lesson_steps=lambda lesson, language: find_lesson(lesson or WEATHER)(language),
             lesson=lambda seat: seat.lesson or WEATHER,
             changed=lambda _seat: None,
             around=lambda seat, request: around(seat, request, address),

@@ -419,7 +419,7 @@ class Classroom:
                 self.address,
                 self.language,
                 self.attendant,
-                lambda seat, language: self.lesson_steps(language, seat.lesson),
+                lambda lesson, language: self.lesson_steps(language, lesson),
                 self.lesson_of,
                 self._changed,
                 partial(self._around, self),

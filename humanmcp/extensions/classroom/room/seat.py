@@ -44,6 +44,7 @@ from humanmcp.extensions.classroom.room.records import StepRecord
 from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.contract import InboxError, Key, Life, StoreError, UnknownItemError
 from humanmcp.locales import language_of, say, spoken_language
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.answer_book.decide import Mode
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics.model import HINTS
@@ -110,7 +111,8 @@ MISTAKE_AFTER: Final = 2.0
 class SeatParts(NamedTuple):
     """What a seat needs of its room. `around` returns what a seat's pages show of it.
 
-    `lesson_steps` makes the lesson of a seat in a language, `lesson` returns its name.
+    `lesson_steps` makes the lesson with a name, "" for that of the room, in a language. `lesson`
+    returns the name of a seat's.
 
     `inbox` opens the inbox of the seat with this folder.
     """
@@ -120,7 +122,7 @@ class SeatParts(NamedTuple):
     address: Address
     language: str
     attendant: Attendant
-    lesson_steps: Callable[[SeatRecord, str], LessonSteps]
+    lesson_steps: Callable[[str, str], LessonSteps]
     lesson: Callable[[SeatRecord], str]
     changed: Callable[[RoomSeat], object]
     around: Callable[[RoomSeat, Request], Around]
@@ -259,9 +261,14 @@ class RoomSeat:
     def _lesson_steps(self) -> LessonSteps:
         return self.lesson_steps(language_of(self._parts.language))
 
-    def lesson_steps(self, language: str) -> LessonSteps:
-        """Return the lesson of this seat, in a language."""
-        return self._parts.lesson_steps(self.record, language)
+    def lesson_steps(self, language: str, session: str = "") -> LessonSteps:
+        """Return the lesson of this seat, or that of one of its sessions, in a language.
+
+        Raises:
+            StopError: it is another one than now, and its file is gone.
+        """
+        lesson = self.record.sessions.get(session, self.record.lesson)
+        return self._parts.lesson_steps(lesson, language)
 
     def around(self, request: Request) -> Around:
         """Return what the pages of this seat show of their room."""
@@ -317,7 +324,8 @@ class RoomSeat:
         self.record.steps.setdefault(lesson, {})
         line = PracticeLine(connection, self.inbox, session)
         asked, over = partial(self._step_is_asked, lesson), partial(self._step_is_over, session)
-        return Practice(self._lesson_steps, line, self._changed, asked, over)
+        steps = self._parts.lesson_steps(lesson, language_of(self._parts.language))
+        return Practice(steps, line, self._changed, asked, over)
 
     def _attend(self, practice: Practice, make: Callable[[], ServedSession]) -> None:
         session = PracticeSession(make)
@@ -663,7 +671,11 @@ class SeatListener(Listener):
     def panel(self, inbox: Inbox, request: Request, facts: SessionFacts) -> Panel | None:
         """Return the lesson of the practice host, or of a client under test."""
         made = None if facts.client == HOST else lesson_of_client(facts.client, self._seat.folder)
-        steps = (made or self._seat.lesson_steps)(spoken_language())
+        language = spoken_language()
+        try:
+            steps = made(language) if made else self._seat.lesson_steps(language, facts.name)
+        except StopError:
+            return None
         own = made is None and facts.client != HOST
         if own and not (facts.client not in OURS and steps.tries_clients):
             return None

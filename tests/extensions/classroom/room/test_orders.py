@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from starlette.requests import Request
 
 from humanmcp.desk.guard import Address
+from humanmcp.desk.moments import Around
 from humanmcp.extensions.classroom.room import pages
 from humanmcp.extensions.classroom.room.classroom import GONE_AFTER, UNUSED_AFTER, Classroom
 from humanmcp.inbox.contract import Key
@@ -190,3 +192,25 @@ def test_a_learner_is_told_what_the_teacher_did(
     until(lambda: answers.question()["session"] != before, "the first step again")
     answers.answer_as_offered("initialize")
     until(lambda: not tells(answers), "nothing is told")
+
+
+def test_what_is_said_beside_a_request_is_of_the_lesson_that_asks_it(
+    class_of_three: tuple[Classroom, Clock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while the class has another lesson already, which this seat is about to begin."""
+    seat = class_of_three[0].seat(1)
+    assert seat
+    assert seat.practice
+    around = Around("", more={"role": "watcher"})
+    monkeypatch.setattr(seat, "around", lambda _request: around)
+    facts, request = seat.inbox.facts(seat.practice.session), Request({"type": "http"})
+
+    def said() -> str:
+        panel = seat.desk.panel(request, facts)
+        assert panel
+        return " ".join(re.sub(r"<[^>]+>", " ", panel.open).split())
+
+    before = said()
+    assert before.startswith("Step 1 of 5 ")
+    class_of_three[0].record.lesson = "picked-tool"
+    assert said() == before
