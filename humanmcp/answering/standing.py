@@ -121,11 +121,15 @@ class Standing(enum.StrEnum):
         """Return True if nothing can be answered any more."""
         return self not in _OPEN
 
+    @property
+    def is_forwarded(self) -> bool:
+        """Return True for what was held and went on."""
+        return self in {Standing.RELEASED, Standing.REWRITTEN, Standing.FORCED}
+
 
 _NOW: Final = (Standing.WAITS, Standing.HELD, Standing.WRITING, Standing.RETURNED)
 _ON_ITS_WAY: Final = (Standing.PARKED, Standing.SENDING, Standing.STORED)
 _OPEN: Final = (*_NOW, *_ON_ITS_WAY, Standing.SUBSCRIPTION, Standing.FOLLOWS)
-FORWARDED: Final = (Standing.RELEASED, Standing.REWRITTEN, Standing.FORCED)
 NOT_PRINTED: Final = (Standing.LATE, Standing.UNRECORDED)
 """Why no decision about a prompt was printed."""
 _REASONS: Final = (Standing.QUIET, Standing.HANDSHAKE, Standing.TWIN)

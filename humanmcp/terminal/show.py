@@ -8,7 +8,7 @@ from humanmcp.answering import service
 from humanmcp.answering.approvals import told_of
 from humanmcp.answering.open_exchange import why_unreadable
 from humanmcp.answering.schema import shown_shape, unreadable_shape
-from humanmcp.answering.standing import FORWARDED, Standing
+from humanmcp.answering.standing import Standing
 from humanmcp.answering.steps import ALLOW
 from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import (
@@ -167,7 +167,7 @@ def _print(opened: OpenExchange, name: str) -> None:
     _diagnostics(say(SECTION, "refused"), item.diagnostics, draft)
     if item.answer is not None and item.answer.line:
         kind = "answer" if opened.standing is Standing.UNFETCHED else "sent"
-        kind = "forwarded" if opened.standing in FORWARDED else kind
+        kind = "forwarded" if opened.standing.is_forwarded else kind
         _section(say(SECTION, kind), item.answer.line)
     elif draft:
         touched = item.draft is not None and item.draft.touched

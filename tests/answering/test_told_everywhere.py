@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from humanmcp.answering import approvals
-from humanmcp.answering.standing import FORWARDED, Standing, prompt_of, standing_of, told_of
+from humanmcp.answering.standing import Standing, prompt_of, standing_of, told_of
 from humanmcp.answering.summary import answered_by
 from humanmcp.desk.rendering import told
 from humanmcp.inbox.contract import Item, Key, Purpose
@@ -84,7 +84,7 @@ def headings_of(item: Item, standing: Standing) -> list[bool]:
     """Return whether what went out stands there as an answer, and as what goes on to a peer."""
     has_gone_out = item.answer is not None and item.answer.line != ""
     is_sent = has_gone_out and standing is not Standing.UNFETCHED
-    return [is_sent and standing not in FORWARDED, is_sent and standing in FORWARDED]
+    return [is_sent and not standing.is_forwarded, is_sent and standing.is_forwarded]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -324,7 +324,7 @@ class RoomSeat:
         self.record.steps.setdefault(lesson, {})
         line = PracticeLine(connection, self.inbox, session)
         asked, over = partial(self._step_is_asked, lesson), partial(self._step_is_over, session)
-        steps = self._parts.lesson_steps(lesson, language_of(self._parts.language))
+        steps = self.lesson_steps(language_of(self._parts.language), session)
         return Practice(steps, line, self._changed, asked, over)
 
     def _attend(self, practice: Practice, make: Callable[[], ServedSession]) -> None:
