@@ -26,6 +26,7 @@ from tests.support.serve_process import Serving
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
+CANCELLED: Final = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}'
 
 
 def test_the_list_keeps_its_place_while_the_cursor_is_in_the_box(
@@ -173,8 +174,30 @@ def test_what_came_while_the_page_asked_what_became_of_a_request_is_opened(
     """The desk had answered before it came, and the page heard of it before it had the answer."""
     page = opened(call("1", city="Tokyo"))
     routed(page, "**/status", partial(osaka_comes_first, host, page), once=True)
-    host.say('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
+    host.say(CANCELLED % 1)
     expect(page.locator(".asked")).to_contain_text("Osaka")
+
+
+def test_a_page_does_not_stay_at_a_next_request_that_is_over_when_it_comes(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """The host takes back what is open; the one that the desk named next, too, before it opens."""
+    begin(host, desk)
+    for number, city in enumerate(["Tokyo", "Osaka", "Kyoto"], 1):
+        host.say(call(str(number), city=city))
+    page = window().page
+    expect(page.locator(".asked")).to_contain_text("Tokyo")
+
+    def taken_back(route: Route) -> None:
+        answer = fetched(route)
+        host.say(CANCELLED % 2)
+        expect(page.locator("#rows .row", has_text="Osaka")).to_have_count(0)
+        route.fulfill(response=answer)
+
+    routed(page, "**/status*", taken_back, once=True)
+    host.say(CANCELLED % 1)
+    expect(page.locator(".asked")).to_contain_text("Kyoto")
+    expect(page.locator("#send")).to_be_enabled()
 
 
 def test_what_became_of_the_last_request_does_not_lock_the_next(

@@ -28,7 +28,7 @@ function changed(changes) {
     return;
   }
   const session = key.split("/")[0];
-  const needless = page.isAsking || !("waits" in (maybe("status")?.dataset ?? {})); // what comes is opened in its place
+  const needless = page.isAsking || !page.waits; // what comes is opened in its place
   const asks = document.querySelector("#status .question.open"); // the response to it is only a line
   const touches = changes.some((one) => one.what === "everything"
     || (one.session === session && (asks || one.what !== "lines") && (one.number === 0 || `${one.session}/${one.number}` === key))

@@ -36,6 +36,11 @@ export class Page {
     return text !== facts?.template;
   }
 
+  // Whether what is open needs somebody.
+  get waits() {
+    return "waits" in (maybe("status")?.dataset ?? {});
+  }
+
   // Milliseconds since what is open can be written in.
   get age() {
     return performance.now() - Number(document.body.dataset.opened ?? Infinity);
@@ -152,6 +157,7 @@ export class Page {
     if (told) tell(told);
     await refreshList();
     this.started({ focus });
+    if (!this.waits) this.refreshStatus(); // by now it needs nobody, either
     return true;
   }
 
