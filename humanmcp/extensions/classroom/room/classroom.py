@@ -703,12 +703,13 @@ class Classroom:
         return next(((one, self.lesson_steps(spoken_language(), one).title) for one in later), None)
 
     def take_lesson(self, lesson: str) -> None:
-        """Begin a lesson in every seat."""
+        """Begin a lesson in every seat. Who joins from then on has begun it already."""
         if lesson in self.lessons():
-            with records.changing(self.record, lesson=self.record.lesson):
+            with self._lock, records.changing(self.record, lesson=self.record.lesson):
+                seats = self.seats
                 self.plays(lesson)
                 self.keep()
-            for seat in self.seats:
+            for seat in seats:
                 seat.take_lesson("", told="lesson")
 
     @property

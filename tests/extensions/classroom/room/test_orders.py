@@ -214,3 +214,22 @@ def test_what_is_said_beside_a_request_is_of_the_lesson_that_asks_it(
     assert before.startswith("Step 1 of 5 ")
     class_of_three[0].record.lesson = "picked-tool"
     assert said() == before
+
+
+def test_who_joins_while_a_lesson_begins_begins_it_once(
+    class_of_three: tuple[Classroom, Clock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others begin it again, and are told so."""
+    classroom, _ = class_of_three
+    keep = classroom.keep
+
+    def keep_and_join() -> None:
+        keep()
+        monkeypatch.setattr(classroom, "keep", keep)
+        assert classroom.join("Bo")
+
+    monkeypatch.setattr(classroom, "keep", keep_and_join)
+    classroom.take_lesson("recover")
+    lessons = [list(seat.record.sessions.values()) for seat in classroom.seats]
+    assert [one[-1] for one in lessons] == ["recover"] * 4
+    assert [len(one) for one in lessons] == [2, 2, 3, 1]
