@@ -1,6 +1,7 @@
 """From one answer to the next: where the cursor goes, and what it must not do on the way."""
 
 import json
+import re
 from functools import partial
 from typing import Any, Final
 
@@ -198,6 +199,23 @@ def test_a_page_does_not_stay_at_a_next_request_that_is_over_when_it_comes(
     host.say(CANCELLED % 1)
     expect(page.locator(".asked")).to_contain_text("Kyoto")
     expect(page.locator("#send")).to_be_enabled()
+
+
+def test_what_is_named_as_the_next_still_waits(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """Who stays at what is over, as they wrote in it, is not sent to another one that is."""
+    begin(host, desk)
+    for number, city in enumerate(["Tokyo", "Osaka", "Kyoto"], 1):
+        host.say(call(str(number), city=city))
+    page = window().page
+    name = until(host.find_session, "a session").name
+    page.locator("#sentence").fill("sunny")
+    following = page.locator("#status a.button", has_text="Next: ")
+    for number in (1, 2):
+        host.say(CANCELLED % number)
+        expect(following).to_have_attribute("href", re.compile(f"/m/{name}/{number + 2}$"))
+    expect(page.locator(".asked")).to_contain_text("Tokyo")
 
 
 def test_what_became_of_the_last_request_does_not_lock_the_next(

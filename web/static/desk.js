@@ -17,6 +17,11 @@ const page = new Page();
 const past = maybe("lines") && import("./history.js");
 startOpening(page);
 
+/** @param {ChangeShape} change @param {string} [key] of a message */
+function isOf({ session, number }, key) {
+  return key === `${session}/${number}` || (number === 0 && key?.split("/")[0] === session);
+}
+
 /** @param {ChangeShape[]} changes what happens elsewhere */
 function changed(changes) {
   listChanged(changes);
@@ -27,12 +32,12 @@ function changed(changes) {
     if (document.body.classList.contains("inbox")) page.openFirst();
     return;
   }
-  const session = key.split("/")[0];
   const needless = page.isAsking || !page.waits; // what comes is opened in its place
   const asks = document.querySelector("#status .question.open"); // the response to it is only a line
+  const { next } = maybe("status")?.dataset ?? {};
   const touches = changes.some((one) => one.what === "everything"
-    || (one.session === session && (asks || one.what !== "lines") && (one.number === 0 || `${one.session}/${one.number}` === key))
-    || (needless && one.what === "arrived"));
+    || (isOf(one, key) && (asks || one.what !== "lines"))
+    || (needless && (one.what === "arrived" || isOf(one, next))));
   if (touches) page.refreshStatus();
 }
 
