@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
 import mmap
 import os
@@ -16,7 +17,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.child import start_error
 from humanmcp.extensions.judge.playing import (
@@ -54,7 +55,6 @@ _MARK: Final = "HUMANMCP_JUDGED"
 _KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
 _LOOK_EVERY: Final = 0.05
 _LOOKS_TO_WEIGH: Final = 20
-_LOOKS_TO_NOTE: Final = 4
 _LAST_WORDS: Final = 1.0  # seconds that the pipes and servers of an ended client may stay
 
 
@@ -119,8 +119,6 @@ class _Program:
         self.process = process
         self.size = 0
         self._first, self._last = bytearray(), bytearray()
-        self.below: set[_Process] = set()
-        """The processes that were seen below it, also in sessions of their own."""
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
@@ -165,11 +163,6 @@ class _Program:
         self.process.returncode = os.waitstatus_to_exitcode(status)
         return self.process.returncode
 
-    def note_below(self) -> None:
-        """Note what it has started: once it has ended, nothing tells whose child this was."""
-        if sys.platform == "linux":
-            self.below |= _descendants(self.process.pid)
-
     def signal_group(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if sys.platform == "win32":
@@ -189,14 +182,15 @@ def run_client(client: Client, row: ServerFault, stopped: threading.Event) -> Ru
         with _words(client, row, folder) as (words, server):
             environment = os.environ | {_MARK: name, "HUMANMCP_SERVER": shlex.join(server)}
             try:
-                process = subprocess.Popen(  # noqa: S603 - starting what the person named is our task
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    env=environment,
-                    start_new_session=True,
-                )
+                with _limiting(folder):
+                    process = subprocess.Popen(  # noqa: S603 - starting what the person named is our task
+                        words,
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.STDOUT,
+                        env=environment,
+                        start_new_session=True,
+                    )
             except OSError as error:
                 why = start_error(words, error)
                 raise JudgeError("not started", client=words[0], why=why) from error
@@ -208,6 +202,39 @@ def run_client(client: Client, row: ServerFault, stopped: threading.Event) -> Ru
                 run.output = program.text()
                 run.events = events(folder)
             return run
+
+
+_starting = threading.Lock()
+
+
+@contextlib.contextmanager
+def _limiting(folder: Path) -> Iterator[None]:
+    """Start a client with a limit that nothing else has: by that all that it starts is known.
+
+    Neither an empty environment nor a session or a parent of its own takes it away: "A child
+    process created via fork(2) inherits its parent's resource limits. Resource limits are preserved
+    across execve(2)." (https://man7.org/linux/man-pages/man2/getrlimit.2.html). What it bounds is
+    the processor time of a program with a real-time priority, and that to more than eight years.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    import resource  # noqa: PLC0415 - Windows has none
+
+    with _starting:
+        before = resource.getrlimit(resource.RLIMIT_RTTIME)
+        with contextlib.suppress(OSError, ValueError):  # above what this system allows
+            resource.setrlimit(resource.RLIMIT_RTTIME, (_limit_of(folder), before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_RTTIME, before)
+
+
+def _limit_of(folder: Path) -> int:
+    """Return the microseconds that are the limit of a run."""
+    digest = hashlib.blake2b(os.fsencode(folder), digest_size=6).digest()
+    return 2**48 + int.from_bytes(digest, "big")
 
 
 @contextlib.contextmanager
@@ -257,8 +284,6 @@ def _watch(
     """Return when it has ended; end it when its seconds are over, or when it takes too much."""
     started = time.time()
     for look in itertools.count(1):
-        if look % _LOOKS_TO_NOTE == 1:
-            program.note_below()
         if program.has_ended(run, _LOOK_EVERY):
             return
         if run.odd_at is None:  # afterwards, a flood would be read again at each look
@@ -278,38 +303,8 @@ def _watch(
             return
 
 
-_PARENT, _SESSION, _START, _PAGES = 1, 3, 19, 21
+_SESSION, _PAGES = 3, 21
 """The members of /proc/PID/stat, counted after the name of the program."""
-
-
-class _Process(NamedTuple):
-    """A process; its start, in ticks, tells it from a later one with its number."""
-
-    pid: int
-    start: str
-
-
-def _descendants(root: int) -> set[_Process]:
-    """Find the processes below one."""
-    children: dict[int, list[_Process]] = {}
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            of_program = file.read_text("utf-8", "replace").rpartition(")")[2].split()
-            found = _Process(int(file.parent.name), of_program[_START])
-            children.setdefault(int(of_program[_PARENT]), []).append(found)
-    below, waiting = set[_Process](), [root]
-    while waiting:
-        for one in children.get(waiting.pop(), ()):
-            below.add(one)
-            waiting.append(one.pid)
-    return below
-
-
-def _is_there(process: _Process) -> bool:
-    with contextlib.suppress(OSError, IndexError):
-        text = Path(f"/proc/{process.pid}/stat").read_text("utf-8", "replace")
-        return text.rpartition(")")[2].split()[_START] == process.start
-    return False
 
 
 def _memory(session: int) -> int:
@@ -340,29 +335,18 @@ def _end_rest(program: _Program, folder: Path) -> list[str]:
     end = time.monotonic() + _LAST_WORDS
     while any(SERVER in words for words in processes(folder).values()) and time.monotonic() < end:
         time.sleep(_LOOK_EVERY)  # the client may have ended them in its last moment
-    left = end_all(folder, program.process.pid) | _end_below(program)
+    left = end_all(folder, program.process.pid)
     program.signal_group(_KILL)
     return sorted(left.values())
-
-
-def _end_below(program: _Program) -> dict[int, str]:
-    """End what was seen below the client, whatever it made of its environment."""
-    found: dict[int, str] = {}
-    for one in filter(_is_there, program.below):
-        with contextlib.suppress(OSError):
-            words = Path(f"/proc/{one.pid}/cmdline").read_bytes().replace(b"\0", b" ")
-            os.kill(one.pid, _KILL)
-            found |= {one.pid: words.decode("utf-8", "replace").strip()} if words else {}
-    return found
 
 
 def processes(folder: Path, besides: int = 0) -> dict[int, str]:
     """Find the command lines of a run, where the system shows them.
 
-    What the client started has the folder of the run in its environment. Its servers have it in
-    their command: the SDKs give theirs none of our variables.
+    What the client started has the limit of the run; where none could be set, the folder of the run
+    in its environment. A server of a client that a person runs has it in its command.
     """
-    found = {}
+    found, limited = {}, re.compile(rf"^Max realtime timeout +{_limit_of(folder)} ", re.MULTILINE)
     for program in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             words = (
@@ -370,7 +354,8 @@ def processes(folder: Path, besides: int = 0) -> dict[int, str]:
             )
             variables = (program / "environ").read_bytes().split(b"\0")
             is_server = SERVER in words and str(folder) in words
-            if is_server or f"{_MARK}={folder}".encode() in variables:
+            is_marked = f"{_MARK}={folder}".encode() in variables
+            if is_server or is_marked or limited.search((program / "limits").read_text("utf-8")):
                 found[int(program.name)] = words.strip()
     found.pop(besides, None)
     return found

@@ -340,24 +340,57 @@ def test_a_client_that_does_not_end_is_ended_with_all_that_it_started(
 
 
 LEAVING = """
-import subprocess, sys, time
-sleeper = "import time; print('up', flush=True); time.sleep(3600)"
+import os, subprocess, sys
+sleeper = "import time; time.sleep(3600)"
 below = [sys.executable, "-c", sleeper, sys.argv[1]]
-left = subprocess.Popen(below, env={}, start_new_session=True, stdout=subprocess.PIPE)
-left.stdout.readline()
-time.sleep(3)  # as long as a client that works: what it left is looked for while it lives
-server = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+server = subprocess.Popen(sys.argv[3:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 server.stdout.readline()
+if sys.argv[2] == "a child" or os.fork() == 0:
+    subprocess.Popen(below, env={}, start_new_session=True)
+os._exit(0)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="its parent is not known")
-def test_nothing_remains_that_forgot_who_started_it(tmp_path: Path) -> None:
-    """A process with an empty environment, in a session of its own."""
-    leaving = Client((sys.executable, "-c", LEAVING, str(tmp_path), "{server...}"))
-    run = run_client(leaving, server_fault("banner"), threading.Event())
+@pytest.mark.parametrize("whose", ["a child", "nobody's child"])
+def test_nothing_remains_that_forgot_who_started_it(tmp_path: Path, whose: str) -> None:
+    """A process with an empty environment, in a session of its own; its client ends at once."""
+    words = (sys.executable, "-c", LEAVING, str(tmp_path), whose, "{server...}")
+    run = run_client(Client(words), server_fault("banner"), threading.Event())
     assert [words for words in run.left if str(tmp_path) in words]
     until(lambda: not [one for one in _command_lines() if str(tmp_path) in one], "it is gone")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no such limit")
+def test_runs_at_the_same_time_end_only_what_is_theirs(tmp_path: Path) -> None:
+    """One of them ends while what the other has started still runs; our own limit is as before."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_RTTIME)
+    stays, stopped = tmp_path / "stays", threading.Event()
+    waiting = (sys.executable, "-c", STAYING, str(stays), "{server...}")
+    staying = Client(waiting, seconds=PATIENCE, most=PATIENCE)
+    with ThreadPoolExecutor() as pool:
+        other = pool.submit(run_client, staying, server_fault("banner"), stopped)
+        until(stays.exists, "the other has started something")
+        words = (sys.executable, "-c", LEAVING, str(tmp_path / "ends"), "a child", "{server...}")
+        run = run_client(Client(words), server_fault("banner"), threading.Event())
+        alive = [one for one in _command_lines() if str(stays) in one and "sleep" in one]
+        stopped.set()
+        left = other.result().left
+    assert len(run.left) == 1
+    assert str(tmp_path / "ends") in run.left[0]
+    assert alive
+    assert [one for one in left if str(stays) in one]
+    assert resource.getrlimit(resource.RLIMIT_RTTIME) == before
+
+
+STAYING = """
+import pathlib, subprocess, sys, time
+sleeper = "import time; time.sleep(3600)"
+subprocess.Popen([sys.executable, "-c", sleeper, sys.argv[1]], env={}, start_new_session=True)
+pathlib.Path(sys.argv[1]).touch()
+time.sleep(3600)
+"""
 
 
 WORKING = """
