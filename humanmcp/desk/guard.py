@@ -23,7 +23,6 @@ from starlette.responses import Response
 from humanmcp.desk.login import ONLY_SESSION, login_of, login_path_of, within, without_login_path
 from humanmcp.desk.rights import PUBLIC, Who
 from humanmcp.http.bodies import (
-    LARGEST,
     Bodies,
     Body,
     BodyError,
@@ -174,7 +173,6 @@ def judge(scope: Scope, address: Address) -> Refusal | None:
     return (
         wrong_host(headers, address)
         or _target(scope)
-        or (TOO_LARGE if stated_length(scope) > LARGEST else None)
         or _origin(scope, headers, address)
         or _content(scope, headers)
     )

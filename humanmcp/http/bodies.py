@@ -37,6 +37,9 @@ SLOWEST: Final = 300.0
 SLOWEST_OF_STRANGERS: Final = 10.0
 """Seconds that the whole body of a stranger may take."""
 
+STALLED: Final = 1.0
+"""Seconds after which nothing more is expected of a body that is not taken."""
+
 MOST_STRANGERS: Final = 64
 """Strangers' bodies that may be on their way at once."""
 
@@ -189,7 +192,7 @@ class Body:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SLOWEST_OF_STRANGERS):
                 while left > 0 and not self.is_whole:
-                    message = await self._receive()
+                    message = await asyncio.wait_for(self._receive(), STALLED)
                     self.is_whole = not message.get("more_body", False)
                     left -= len(message.get("body", b""))
 

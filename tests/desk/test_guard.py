@@ -1,5 +1,6 @@
 """What may reach the desk: table A of the security checklist, against a running desk."""
 
+import http.client
 import json
 import os
 import re
@@ -456,10 +457,25 @@ def test_the_environment_alone_does_not_open_the_desk(tmp_path: Path) -> None:
 # -- sizes --------------------------------------------------------------------------------------
 
 
-def test_a_body_that_says_it_is_too_large_is_not_read(desking: Desking) -> None:
-    """The announced size counts before anything is read."""
-    headers = {**desking.bearer, **JSON, "Content-Length": str(bodies.LARGEST + 1)}
-    assert desking.ask("POST", "/api/answers", headers=headers).status == 413
+@pytest.mark.parametrize("sends", ["nothing of it", "all of it first"])
+def test_a_body_that_says_it_is_too_large_is_refused_in_words(desking: Desking, sends: str) -> None:
+    """By the announced size; who reads only when all is sent hears of it, too."""
+    large = 40 * 1024 * 1024
+    assert large > bodies.LARGEST
+    head = (
+        f"POST /api/answers HTTP/1.1\r\nHost: 127.0.0.1:{desking.port}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {large}\r\n"
+        f"Authorization: Bearer {desking.facts.token}\r\n\r\n"
+    ).encode()
+    with (
+        socket.create_connection(("127.0.0.1", desking.port), timeout=PATIENCE) as connection,
+        connection.makefile("rb") as reading,
+    ):
+        connection.sendall(head + b" " * (large if sends == "all of it first" else 0))
+        assert reading.readline().startswith(b"HTTP/1.1 413 ")
+        headers = http.client.parse_headers(reading)
+        told = reading.read(int(headers["content-length"]))
+    assert "too large" in json.loads(told)["detail"]
 
 
 def test_a_body_that_lies_about_its_size_is_counted(desking: Desking) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from humanmcp.http.front import LARGEST_MESSAGE
 from humanmcp.http.listening import HttpServeError, address_of, bind, own_addresses, own_names
 from humanmcp.server.http.sessions import read_key
 from tests.support.serve_http import JSON, MODERN, Got, ServingHttp, call, initialize
@@ -97,6 +98,25 @@ def test_a_body_that_is_too_large_is_413(server: ServingHttp) -> None:
     connection.putheader("Content-Length", str(1 << 40))
     connection.endheaders()
     assert connection.getresponse().status == 413
+    connection.close()
+    assert ask(server).status == 200
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_who_sends_a_body_that_is_too_large_to_its_end_hears_why(
+    server: ServingHttp,
+    chunked: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """A connection that is closed with bytes in it is reset, and takes the response back.
+
+    https://www.rfc-editor.org/rfc/rfc9112#section-9.6
+    """
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+    body = b" " * (10 * LARGEST_MESSAGE)
+    headers = {"Content-Type": "application/json"}
+    connection.request("POST", "/mcp", iter([body]) if chunked else body, headers)
+    response = connection.getresponse()
+    assert (response.status, "too large" in response.read().decode()) == (413, True)
     connection.close()
     assert ask(server).status == 200
 
