@@ -30,6 +30,13 @@ pytestmark = pytest.mark.browser
 CANCELLED: Final = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}'
 
 
+def begin_with_calls(host: Serving, desk: Desking, *cities: str) -> None:
+    """Shake hands, and have the host call a tool for each city; the ids count from 1."""
+    begin(host, desk)
+    for number, city in enumerate(cities, 1):
+        host.say(call(str(number), city=city))
+
+
 def test_the_list_keeps_its_place_while_the_cursor_is_in_the_box(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
@@ -183,9 +190,7 @@ def test_a_page_does_not_stay_at_a_next_request_that_is_over_when_it_comes(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
     """The host takes back what is open; the one that the desk named next, too, before it opens."""
-    begin(host, desk)
-    for number, city in enumerate(["Tokyo", "Osaka", "Kyoto"], 1):
-        host.say(call(str(number), city=city))
+    begin_with_calls(host, desk, "Tokyo", "Osaka", "Kyoto")
     page = window().page
     expect(page.locator(".asked")).to_contain_text("Tokyo")
 
@@ -205,9 +210,7 @@ def test_what_is_named_as_the_next_still_waits(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
     """Who stays at what is over, as they wrote in it, is not sent to another one that is."""
-    begin(host, desk)
-    for number, city in enumerate(["Tokyo", "Osaka", "Kyoto"], 1):
-        host.say(call(str(number), city=city))
+    begin_with_calls(host, desk, "Tokyo", "Osaka", "Kyoto")
     page = window().page
     name = until(host.find_session, "a session").name
     page.locator("#sentence").fill("sunny")
@@ -222,9 +225,7 @@ def test_what_became_of_the_last_request_does_not_lock_the_next(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
     """The times of the answered request come when another one is open in its place."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    host.say(call("2", city="Osaka"))
+    begin_with_calls(host, desk, "Tokyo", "Osaka")
     page = window().page
     expect(page.locator(".asked")).to_contain_text("Tokyo")
     held: list[Route] = []
@@ -263,9 +264,7 @@ def test_letters_typed_while_nothing_could_be_sent_stay_in_the_box(opened: Opene
 
 def test_the_way_back_leads_to_what_was_open(desk: Desking, host: Serving, window: Windows) -> None:
     """The browser's Back shows the request that was answered, though no page was loaded."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    host.say(call("2", city="Osaka"))
+    begin_with_calls(host, desk, "Tokyo", "Osaka")
     page = window().page
     page.locator("#sentence").fill("sunny")
     page.locator("#send").click()
@@ -306,9 +305,7 @@ def test_on_a_phone_the_next_row_has_the_focus(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
     """There the list is what is shown, and a field would bring up the keyboard over it."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    host.say(call("2", city="Osaka"))
+    begin_with_calls(host, desk, "Tokyo", "Osaka")
     name = until(host.find_session, "a session").name
     shown = window(**PHONE)
     page = shown.goto(f"/m/{name}/2")

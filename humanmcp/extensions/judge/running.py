@@ -51,7 +51,7 @@ GRACE: Final = 2.0
 _MEGABYTE: Final = 1024**2 if sys.platform == "darwin" else 1024
 """In the unit of `ru_maxrss`."""
 _MARK: Final = "HUMANMCP_JUDGED"
-"""The variable by which every process that a client started is found again."""
+"""The variable by which what a client started is found where no limit of the run could be set."""
 _KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
 _LOOK_EVERY: Final = 0.05
 _LOOKS_TO_WEIGH: Final = 20

@@ -351,7 +351,7 @@ os._exit(0)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="its parent is not known")
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no such limit")
 @pytest.mark.parametrize("whose", ["a child", "nobody's child"])
 def test_nothing_remains_that_forgot_who_started_it(tmp_path: Path, whose: str) -> None:
     """A process with an empty environment, in a session of its own; its client ends at once."""
@@ -359,6 +359,15 @@ def test_nothing_remains_that_forgot_who_started_it(tmp_path: Path, whose: str) 
     run = run_client(Client(words), server_fault("banner"), threading.Event())
     assert [words for words in run.left if str(tmp_path) in words]
     until(lambda: not [one for one in _command_lines() if str(tmp_path) in one], "it is gone")
+
+
+STAYING = """
+import pathlib, subprocess, sys, time
+sleeper = "import time; time.sleep(3600)"
+subprocess.Popen([sys.executable, "-c", sleeper, sys.argv[1]], env={}, start_new_session=True)
+pathlib.Path(sys.argv[1]).touch()
+time.sleep(3600)
+"""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no such limit")
@@ -382,15 +391,6 @@ def test_runs_at_the_same_time_end_only_what_is_theirs(tmp_path: Path) -> None:
     assert alive
     assert [one for one in left if str(stays) in one]
     assert resource.getrlimit(resource.RLIMIT_RTTIME) == before
-
-
-STAYING = """
-import pathlib, subprocess, sys, time
-sleeper = "import time; time.sleep(3600)"
-subprocess.Popen([sys.executable, "-c", sleeper, sys.argv[1]], env={}, start_new_session=True)
-pathlib.Path(sys.argv[1]).touch()
-time.sleep(3600)
-"""
 
 
 WORKING = """
