@@ -104,7 +104,9 @@ class Run:
     output: str | None = ""
     """What it printed; None if that is not known."""
     left: list[str] = field(default_factory=list)
-    """The command lines of processes that it left behind; they are ended."""
+    """The processes that it left behind, as `processes` tells them; they are ended."""
+    stays: bool = False
+    """Whether one of them, or it, could not be ended."""
 
     @property
     def odd_at(self) -> float | None:
@@ -198,7 +200,7 @@ def run_client(client: Client, row: ServerFault, stopped: threading.Event) -> Ru
             try:
                 _watch(program, folder, run, client, stopped)
             finally:
-                run.left = _end_rest(program, folder)
+                _end_rest(program, folder, run)
                 run.output = program.text()
                 run.events = events(folder)
             return run
@@ -215,6 +217,8 @@ def _limiting(folder: Path) -> Iterator[None]:
     process created via fork(2) inherits its parent's resource limits. Resource limits are preserved
     across execve(2)." (https://man7.org/linux/man-pages/man2/getrlimit.2.html). What it bounds is
     the processor time of a program with a real-time priority, and that to more than eight years.
+    A program that starts another one for another user may set all limits anew (`su`). Meanwhile no
+    other thread of this process may start anything.
     """
     if sys.platform != "linux":
         yield
@@ -244,7 +248,7 @@ def _words(client: Client, row: ServerFault, folder: Path) -> Iterator[tuple[lis
     server = server_command(folder, life, client.tools, row.name)
     host = BY_NAME[client.host]
     config = folder / f"config.{host.format.value}"
-    config.write_text(configuration(host, server), "utf-8")
+    config.write_text(configuration(host, server), "utf-8", "surrogateescape")
     meanings = {"{server}": shlex.join(server), "{config}": str(config)}
     with contextlib.ExitStack() as stack:
         if client.transport == "http":
@@ -317,11 +321,11 @@ def _memory(session: int) -> int:
     return pages * mmap.PAGESIZE
 
 
-def end_all(folder: Path, besides: int = 0) -> dict[int, str]:
-    """End what belongs to a run, except one process. Return the command lines."""
+def end_all(folder: Path) -> dict[int, str]:
+    """End what belongs to a run. Return what was found, as `processes` does."""
     found: dict[int, str] = {}
     end = time.monotonic() + GRACE
-    while (alive := processes(folder, besides)) and time.monotonic() < end:
+    while (alive := processes(folder)) and time.monotonic() < end:
         found |= alive
         for pid in alive:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -330,32 +334,37 @@ def end_all(folder: Path, besides: int = 0) -> dict[int, str]:
     return found
 
 
-def _end_rest(program: _Program, folder: Path) -> list[str]:
-    """End what the client started and left, also outside its group. Return the command lines."""
+def _end_rest(program: _Program, folder: Path, run: Run) -> None:
+    """End what the client started and left, also outside its group, and note it."""
     end = time.monotonic() + _LAST_WORDS
-    while any(SERVER in words for words in processes(folder).values()) and time.monotonic() < end:
-        time.sleep(_LOOK_EVERY)  # the client may have ended them in its last moment
-    left = end_all(folder, program.process.pid)
+    while (there := processes(folder).values()) and time.monotonic() < end:
+        if not run.ended_for and SERVER not in there:
+            break
+        time.sleep(_LOOK_EVERY)  # they may have been ended in the last moment, by the client or us
+    run.left = sorted(end_all(folder).values())
+    run.stays = bool(processes(folder))
     program.signal_group(_KILL)
-    return sorted(left.values())
 
 
-def processes(folder: Path, besides: int = 0) -> dict[int, str]:
-    """Find the command lines of a run, where the system shows them.
+def processes(folder: Path) -> dict[int, str]:
+    """Find what runs of a run, where the system shows it: SERVER for its servers, or command lines.
 
     What the client started has the limit of the run; where none could be set, the folder of the run
     in its environment. A server of a client that a person runs has it in its command.
     """
-    found, limited = {}, re.compile(rf"^Max realtime timeout +{_limit_of(folder)} ", re.MULTILINE)
+    limit = rb"(?m)^Max realtime timeout +%d " % _limit_of(folder)
+    mark = rb"(^|\0)%b(\0|$)" % re.escape(os.fsencode(f"{_MARK}={folder}"))
+    marks = {"limits": re.compile(limit), "environ": re.compile(mark)}
+    server = list(map(os.fsencode, server_command(folder, 0, ())[1:5]))
+    found = {}
     for program in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            words = (
-                (program / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-            )
-            variables = (program / "environ").read_bytes().split(b"\0")
-            is_server = SERVER in words and str(folder) in words
-            is_marked = f"{_MARK}={folder}".encode() in variables
-            if is_server or is_marked or limited.search((program / "limits").read_text("utf-8")):
-                found[int(program.name)] = words.strip()
-    found.pop(besides, None)
+            words = (program / "cmdline").read_bytes().split(b"\0")
+            if words[1:5] == server:
+                found[int(program.name)] = SERVER
+            # what has ended has no words, and is there until its parent has asked for it
+            elif any(words) and any(
+                one.search((program / name).read_bytes()) for name, one in marks.items()
+            ):
+                found[int(program.name)] = b" ".join(words).decode("utf-8", "replace").strip()
     return found

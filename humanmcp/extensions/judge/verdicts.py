@@ -244,7 +244,7 @@ def facts(row: ServerFault, run: Run, good: Run) -> dict[str, bool]:
         "answered": bool(answers),
         "answered well": bool(answers) and not any(wrong_answer in one for one in answers),
         # its server ran on when it had ended
-        "server left": any(SERVER in one for one in run.left),
+        "server left": SERVER in run.left,
     }
 
 
@@ -264,7 +264,7 @@ def verdict(row: ServerFault, run: Run, good: Run) -> Verdict:
         *(["declared"] if seen["declared"] else []),
         *(["called"] if row.kind == "hidden" and seen["called"] else []),
         *(["never asked"] if seen["unreached"] else []),
-        *(["left"] if any(SERVER not in one for one in run.left) else []),
+        *(["stays"] if run.stays else ["left"] if {*run.left} - {SERVER} else []),
     ]
     begun = run.odd_at or run.ended_at
     lines = tuple(_proof(run, good))

@@ -336,29 +336,100 @@ def test_a_client_that_does_not_end_is_ended_with_all_that_it_started(
     assert not [words for words in _command_lines() if str(tmp_path) in words]
     found = verdict(server_fault(name), run, run)
     assert found.word is Word.HUNG
-    assert found.notes == (() if reason == "late" else (reason,))
+    assert found.notes == (("left",) if reason == "late" else (reason,))
 
 
 LEAVING = """
 import os, subprocess, sys
-sleeper = "import time; time.sleep(3600)"
+sleeper = "import time; print(flush=True); time.sleep(3600)"
+if sys.argv[2] == "not to be looked at":  # as ssh-agent does
+    sleeper = "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\\n" + sleeper
 below = [sys.executable, "-c", sleeper, sys.argv[1]]
 server = subprocess.Popen(sys.argv[3:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 server.stdout.readline()
-if sys.argv[2] == "a child" or os.fork() == 0:
-    subprocess.Popen(below, env={}, start_new_session=True)
+if sys.argv[2] != "nobody's child" or os.fork() == 0:
+    left = subprocess.Popen(below, env={}, stdout=subprocess.PIPE, start_new_session=True)
+    left.stdout.readline()
 os._exit(0)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no such limit")
-@pytest.mark.parametrize("whose", ["a child", "nobody's child"])
+@pytest.mark.parametrize("whose", ["a child", "nobody's child", "not to be looked at"])
 def test_nothing_remains_that_forgot_who_started_it(tmp_path: Path, whose: str) -> None:
     """A process with an empty environment, in a session of its own; its client ends at once."""
     words = (sys.executable, "-c", LEAVING, str(tmp_path), whose, "{server...}")
     run = run_client(Client(words), server_fault("banner"), threading.Event())
     assert [words for words in run.left if str(tmp_path) in words]
     until(lambda: not [one for one in _command_lines() if str(tmp_path) in one], "it is gone")
+
+
+ENDING = """
+import os, subprocess, sys
+server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+server.stdout.readline()
+for _ in range(3):
+    if os.fork() == 0:
+        os._exit(0)
+"""
+
+ASKING_NOBODY = """
+import ctypes, sys, threading
+from humanmcp.extensions.judge.running import Client, run_client
+from humanmcp.extensions.judge.server_faults import server_fault
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+words = (sys.executable, "-c", sys.argv[1], "{server...}")
+run = run_client(Client(words), server_fault("banner"), threading.Event())
+print(run.left, run.stays, run.status)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no such process")
+def test_what_has_ended_is_not_left(tmp_path: Path) -> None:
+    """Nobody asks how a client's children ended: so it is where process 1 is no init."""
+    words = (sys.executable, "-c", ASKING_NOBODY, ENDING)
+    ended = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (ended.stdout, ended.stderr) == ("[] False 0\n", "")
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc: left processes are not found")
+@pytest.mark.parametrize("way", ["words", "one text", "a configuration"])
+def test_who_only_speaks_of_a_server_is_none(tmp_path: Path, way: str) -> None:
+    """A host was started with the entry among its arguments: it is the person's own."""
+    command = running.server_command(tmp_path, 60.0, ("t",))
+    told = {
+        "words": command,
+        "one text": [" ".join(command)],
+        "a configuration": [json.dumps({"command": command[0], "args": command[1:]})],
+    }
+    host = [sys.executable, "-c", "print(flush=True); input()", *told[way]]
+    with subprocess.Popen(host, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as own:
+        assert own.stdin is not None
+        assert own.stdout is not None
+        own.stdout.readline()
+        assert running.end_all(tmp_path) == {}
+        own.stdin.write(b"\n")
+    assert own.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no such limit")
+def test_what_cannot_be_ended_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a program that runs as another user. It was said that it was ended."""
+    found: set[int] = set()
+
+    def refuse(pid: int, _signal: int) -> None:
+        found.add(pid)
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", refuse)
+    monkeypatch.setattr(running, "GRACE", 0.2)
+    words = (sys.executable, "-c", LEAVING, str(tmp_path), "a child", "{server...}")
+    run = run_client(Client(words), server_fault("banner"), threading.Event())
+    monkeypatch.undo()
+    for pid in found:
+        os.kill(pid, signal.SIGKILL)
+    assert [words for words in run.left if str(tmp_path) in words]
+    assert "stays" in verdict(server_fault("banner"), run, run).notes
 
 
 STAYING = """
