@@ -4,7 +4,7 @@ It knows addresses, headers and sizes, but not sessions or messages. It uses the
 `scope["path"]`, never a URL that is built from them: that has let a Host header choose the path
 before (CVE-2026-48710).
 
-The order of the checks: Host, target, size, origin, content type, identity.
+The order of the checks: Host, target, origin, content type, identity, size.
 """
 
 from __future__ import annotations
@@ -298,8 +298,8 @@ class Guard:
         except Exception as error:  # noqa: BLE001 - nobody foresaw it; the answer says so
             self._note(scope, error)
         if body.trouble is not None:
-            if body.trouble is BodyTrouble.LARGE:
-                await body.drain()  # a browser that is still sending would show none of our words
+            if "who" in scope["state"]:
+                await body.drain(scope)
             await self._refuse(_REFUSALS[body.trouble], scope, body.receive, send)
 
     def _who(self, scope: Scope) -> Refusal | None:

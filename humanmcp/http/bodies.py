@@ -82,9 +82,13 @@ class BodyError(Exception):
 class Bodies:
     """All bodies that are on their way or in memory. Used by one event loop."""
 
-    def __init__(self, largest: int = LARGEST) -> None:
-        """Begin with none. `largest` is the limit of a body from a known visitor, in bytes."""
+    def __init__(self, largest: int = LARGEST, too_large: BodyTrouble = BodyTrouble.LARGE) -> None:
+        """Begin with none. `largest` is the limit of a body from a known visitor, in bytes.
+
+        `too_large` is the trouble of one above it: MUCH where nobody is known.
+        """
         self._largest = largest
+        self._too_large = too_large
         self._held: dict[Body, str] = {}
         """Bodies of known visitors, the one with the oldest last part first."""
         self._strangers: dict[Body, str] = {}  # the one that has been there longest comes first
@@ -104,10 +108,10 @@ class Bodies:
             self._make_room_for_stranger(visitor)
             self._strangers[body] = visitor
             body.until = min(body.until, body.began + SLOWEST_OF_STRANGERS)
-            body.too_large = BodyTrouble.MUCH
         else:
             self._held[body] = visitor
         body.declared = declared
+        body.too_large = BodyTrouble.MUCH if stranger else self._too_large
         body.trouble = body.too_large if declared > body.most else None
         try:
             yield body
@@ -186,15 +190,23 @@ class Body:
         if not self._given_up.done():
             self._given_up.set_result(None)
 
-    async def drain(self) -> None:
-        """Drop what still comes of a body that is not taken, within bounds."""
-        left = LARGEST_TOGETHER
+    async def drain(self, scope: Scope) -> None:
+        """Drop what still comes of one that is too large, within bounds: who sends hears why.
+
+        Who asks before they send anything has sent nothing: `_receive` would tell them to go on.
+        A stranger's is not heard.
+        """
+        asks = not self.taken and any(name == b"expect" for name, _ in scope["headers"])
+        left, clock = LARGEST_TOGETHER, asyncio.get_running_loop().time
+        until = clock() + SLOWEST_OF_STRANGERS
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(SLOWEST_OF_STRANGERS):
-                while left > 0 and not self.is_whole:
-                    message = await asyncio.wait_for(self._receive(), STALLED)
-                    self.is_whole = not message.get("more_body", False)
-                    left -= len(message.get("body", b""))
+            # not a timeout around it: `wait_for` of Python 3.11 may swallow that
+            while self.trouble is BodyTrouble.LARGE and not (self.is_whole or asks):
+                if left <= 0 or clock() > until:
+                    break
+                message = await asyncio.wait_for(self._receive(), STALLED)
+                self.is_whole = not message.get("more_body", False)
+                left -= len(message.get("body", b""))
 
     async def receive(self) -> Message:
         """Return the next part.

@@ -366,8 +366,8 @@ async def read_body(bodies: Bodies, scope: Scope, receive: Receive) -> bytes | H
                 parts.append(message.get("body", b""))
                 more = message.get("more_body", False)
     except BodyError as error:
-        if error.trouble is BodyTrouble.LARGE:
-            await body.drain()  # a client that is still sending would hear none of our words
+        parts.clear()  # nobody counts them any more
+        await body.drain(scope)
         return _TROUBLES[error.trouble]
     return b"".join(parts)
 

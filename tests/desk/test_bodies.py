@@ -5,6 +5,7 @@ import contextlib
 import http.client
 import socket
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from starlette.types import Message, Receive
 
 from humanmcp.http import bodies
 from humanmcp.http.bodies import Bodies, Body, BodyError, BodyTrouble
+from humanmcp.http.front import read_body
+from humanmcp.protocol.http.inbound import HttpRefusal
 from tests.support.desk_process import JSON, Desking
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 
 def part(content: bytes, *, more: bool) -> Message:
@@ -29,7 +32,11 @@ async def never() -> Message:
 
 def outgoing(*parts: Message) -> Receive:
     """Let these parts arrive, then nothing."""
-    left = list(parts)
+    return arriving(list(parts))
+
+
+def arriving(left: list[Message]) -> Receive:
+    """Let these parts arrive, each taken from the list, then nothing."""
 
     async def receive() -> Message:
         return left.pop(0) if left else await never()
@@ -235,3 +242,88 @@ def test_a_form_with_too_many_fields_changes_nothing(desking: Desking) -> None:
     answer = desking.submit("/preferences", **{f"f{number}": "1" for number in range(1500)})
     assert answer.status == 400
     assert "The form has too many fields, so nothing was saved." in answer.text
+
+
+@pytest.mark.parametrize(
+    ("declared", "headers", "stranger", "too_large", "heard"),
+    [
+        (bodies.LARGEST + 1, [], False, BodyTrouble.LARGE, 2),
+        (bodies.LARGEST + 1, [(b"expect", b"100-continue")], False, BodyTrouble.LARGE, 0),
+        (bodies.LARGEST + 1, [], False, BodyTrouble.MUCH, 0),
+        (bodies.LARGEST + 1, [], True, BodyTrouble.LARGE, 0),
+        (1, [], False, BodyTrouble.LARGE, 0),
+    ],
+    ids=("known", "asks first", "an address where nobody is known", "a stranger", "small"),
+)
+def test_whose_body_is_heard_to_its_end(
+    declared: int,
+    headers: list[tuple[bytes, bytes]],
+    stranger: bool,  # noqa: FBT001 - a parameter of the test
+    too_large: BodyTrouble,
+    heard: int,
+) -> None:
+    """One that is too large, of who is known and did not ask: each `receive` lets more come.
+
+    "A client that sends a 100-continue expectation is not required to wait for any specific length
+    of time" (https://www.rfc-editor.org/rfc/rfc9110#section-10.1.1): it hears 413 before it sends.
+    """
+    came = [part(b"x", more=True), part(b"x", more=False)]
+
+    async def play() -> None:
+        every = Bodies(too_large=too_large)
+        with every.coming(arriving(came), "a", declared, stranger=stranger) as body:
+            await body.drain({"type": "http", "headers": headers})
+
+    asyncio.run(play())
+    assert len(came) == 2 - heard
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.002])
+def test_who_drips_is_not_heard_to_the_end(monkeypatch: pytest.MonkeyPatch, pause: float) -> None:
+    """A timeout that came in the moment of a part was lost with Python 3.11, mostly."""
+    monkeypatch.setattr(bodies, "SLOWEST_OF_STRANGERS", 0.2)
+
+    async def drip() -> Message:
+        await asyncio.sleep(pause)
+        return part(b"", more=True)
+
+    async def play() -> None:
+        every = Bodies()
+        with contextlib.ExitStack() as stack:
+            coming = (every.coming(drip, "a", bodies.LARGEST + 1) for _ in range(20))
+            heard = [stack.enter_context(one).drain({"headers": []}) for one in coming]
+            await asyncio.wait_for(asyncio.gather(*heard), PATIENCE)
+
+    asyncio.run(play())
+
+
+def test_a_body_that_is_dropped_takes_no_memory() -> None:
+    """Nothing counts what came of it before, so it is not kept."""
+    sizes, held = [1 << 20, 1, 1, 0], []
+
+    async def receive() -> Message:
+        held.append(tracemalloc.get_traced_memory()[0])
+        return part(bytes(sizes.pop(0)), more=bool(sizes))
+
+    scope = {"type": "http", "headers": [], "client": ("127.0.0.1", 1)}
+    tracemalloc.start()
+    refused = asyncio.run(read_body(Bodies((1 << 20) + 1), scope, receive))
+    tracemalloc.stop()
+    assert isinstance(refused, HttpRefusal)
+    assert refused.status == 413
+    assert held[2] > 1 << 20
+    assert held[3] < 1 << 19
+
+
+def test_a_stranger_is_not_heard_to_the_end(desking: Desking) -> None:
+    """Whatever they ask for: the page for a login, or a script of it."""
+    for path in ("/login", "/static/desk.css"):
+        head = (
+            f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{desking.port}\r\n"
+            f"Content-Length: {2 * bodies.LARGEST}\r\n\r\n"
+        )
+        with socket.create_connection(("127.0.0.1", desking.port), PATIENCE) as connection:
+            connection.sendall(head.encode())
+            assert connection.recv(12) == b"HTTP/1.1 413"
+            with pytest.raises(OSError, match=r"reset|pipe|aborted"):
+                connection.sendall(b" " * 2 * bodies.LARGEST)

@@ -11,7 +11,7 @@ from humanmcp.extensions.authority import consent
 from humanmcp.extensions.authority.answers import Asked, Place
 from humanmcp.extensions.authority.session import Outgoing, Ticket
 from humanmcp.extensions.authority.steps import Step, WebRequest
-from humanmcp.http.bodies import Bodies
+from humanmcp.http.bodies import Bodies, BodyTrouble
 from humanmcp.http.front import headers_of, read_body, two_lengths
 from humanmcp.http.listening import WRITTEN
 from humanmcp.http.responses import HttpResponse
@@ -47,7 +47,7 @@ class AuthorityLayer:
         self._app = app
         self._session = session
         self._address = address
-        self._bodies = Bodies(LARGEST)
+        self._bodies = Bodies(LARGEST, BodyTrouble.MUCH)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or hand it on."""
