@@ -320,17 +320,17 @@ class Classroom:
             joined = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             record = SeatRecord(number, name=name, joined=joined)
             seat = self._take_in(record)
-        self.door.seen[Visitor(RoomRole.LEARNER, number)] = seat.active_at = self.door.clock()
-        seat.taken_at = self.clock()
-        try:
-            seat.note()
-            seat.practise()
-        except StoreError:  # the learner is told, and has no seat
-            self._seats.pop(number, None)
-            self.door.dismiss(Visitor(RoomRole.LEARNER, number))
-            self._leave(seat)
-            (seat.folder / records.SEAT_FILE).unlink(missing_ok=True)
-            raise
+            self.door.seen[Visitor(RoomRole.LEARNER, number)] = seat.active_at = self.door.clock()
+            seat.taken_at = self.clock()
+            try:
+                seat.note()
+                seat.practise()
+            except StoreError:  # the learner is told, and has no seat
+                self._seats.pop(number, None)
+                self.door.dismiss(Visitor(RoomRole.LEARNER, number))
+                self._leave(seat)
+                (seat.folder / records.SEAT_FILE).unlink(missing_ok=True)
+                raise
         self._broadcaster.tell()
         return seat
 
@@ -551,8 +551,9 @@ class Classroom:
 
     def swap_pairs(self) -> None:
         """Begin each pair again, with the roles exchanged."""
-        for one in tuple(self.record.pairs):
-            self.pair(self._seats[one.server], self._seats[one.model])
+        with self._lock:  # nobody of them is removed meanwhile
+            for one in tuple(self.record.pairs):
+                self.pair(self._seats[one.server], self._seats[one.model])
 
     def part(self, seats: Iterable[RoomSeat]) -> None:
         """End the pairs of these seats. What is open there ends, and stays in the history."""
@@ -709,8 +710,7 @@ class Classroom:
                 seats = self.seats
                 self.plays(lesson)
                 self.keep()
-            for seat in seats:
-                seat.take_lesson("", told="lesson")
+            for_each(seats, lambda seat: seat.take_lesson("", told="lesson"))
 
     @property
     def next_step(self) -> int:
@@ -812,6 +812,22 @@ class Classroom:
     def _tell(self) -> None:
         self.teacher.board.poke()
         self.wall.board.poke()
+
+
+def for_each(seats: Iterable[RoomSeat], act: Callable[[RoomSeat], object]) -> None:
+    """Do it in every seat, also after one that cannot be written.
+
+    Raises:
+        StoreError: the first of these.
+    """
+    errors = []
+    for seat in seats:
+        try:
+            act(seat)
+        except StoreError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 def _open_facts(inbox: Inbox, session: str) -> SessionFacts | None:

@@ -30,6 +30,7 @@ from humanmcp.extensions.classroom.room.classroom import (
     LONGEST_NAME,
     Classroom,
     Knock,
+    for_each,
 )
 from humanmcp.extensions.classroom.room.pairs import PAIR_HOST
 from humanmcp.extensions.classroom.room.practice import LessonStanding, StepOutcome
@@ -468,8 +469,7 @@ def _act(classroom: Classroom, values: dict[str, str]) -> None:  # noqa: C901, P
             classroom.send_away(number_of(values.get("knock", "")))
         case "hint":
             hint = values.get("hint", "").strip()[:LONGEST_HINT]
-            for one in meant:
-                one.give_hint(hint)
+            for_each(meant, lambda one: one.give_hint(hint))
         case "lower" if seat is not None:
             seat.note(hand=0.0)
         case "wall":
@@ -482,8 +482,7 @@ def _act(classroom: Classroom, values: dict[str, str]) -> None:  # noqa: C901, P
             classroom.note(frozen=values.get("on") == "yes")
         case "step":
             step = number_of(values.get("step", ""))
-            for one in classroom.behind(step):
-                one.go_to(step)
+            for_each(classroom.behind(step), lambda one: one.go_to(step))
         case "lesson":
             classroom.take_lesson(values.get("lesson", ""))
         case "remove" if seat is not None:
@@ -491,8 +490,7 @@ def _act(classroom: Classroom, values: dict[str, str]) -> None:  # noqa: C901, P
         case "remove idle":
             classroom.remove([one for one in classroom.seats if classroom.is_unused(one)])
         case "reset":
-            for one in meant:
-                one.practise(told="reset")
+            for_each(meant, lambda one: one.practise(told="reset"))
         case "pair all":
             classroom.pair_all()
         case "swap":

@@ -226,12 +226,12 @@ class RoomSeat:
 
     def close(self) -> None:
         """Leave the lesson where it is. From now on, nothing is saved."""
-        if self.practice is not None:
-            self.practice.leave_off()
-        self.desk.live.end()
-        self.watched.live.end()
         with self._lock:
             self._is_closed = True
+            if self.practice is not None:
+                self.practice.leave_off()
+        self.desk.live.end()
+        self.watched.live.end()
 
     # -- the practice host ----------------------------------------------------------------------
 
@@ -301,6 +301,8 @@ class RoomSeat:
             StoreError: no session can be begun, so the lesson goes on where it is.
         """
         with self._lock:
+            if self._is_closed:
+                return
             connection = MemoryConnection()
             server = self.maker(Mode.BY_HAND).session(connection, self.inbox)
             if self.practice is not None:

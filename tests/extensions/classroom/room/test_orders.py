@@ -2,7 +2,9 @@
 
 import html
 import re
+import threading
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Final
 
@@ -13,10 +15,11 @@ from humanmcp.desk.guard import Address
 from humanmcp.desk.moments import Around
 from humanmcp.extensions.classroom.room import pages
 from humanmcp.extensions.classroom.room.classroom import GONE_AFTER, UNUSED_AFTER, Classroom
-from humanmcp.inbox.contract import Key
+from humanmcp.extensions.classroom.room.seat import RoomSeat
+from humanmcp.inbox.contract import Key, StoreError
 from tests.extensions.classroom.room.test_teaching import card
 from tests.support.room_process import Rooming, Visitor
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 LATER: Final = GONE_AFTER + 1
 MUCH_LATER: Final = UNUSED_AFTER + 1
@@ -233,3 +236,94 @@ def test_who_joins_while_a_lesson_begins_begins_it_once(
     lessons = [list(seat.record.sessions.values()) for seat in classroom.seats]
     assert [one[-1] for one in lessons] == ["recover"] * 4
     assert [len(one) for one in lessons] == [2, 2, 3, 1]
+
+
+def test_many_who_join_while_a_lesson_begins_begin_it_once(tmp_path: Path) -> None:
+    """Whoever comes first, the lock decides: the seat is listed, or has the new lesson already."""
+    classroom = Classroom(tmp_path, "en", pages.page_context)
+    classroom.open(Address(1), "http://127.0.0.1:1")
+    classroom.run()
+    begun = []
+    for lesson in ("recover", "picked-tool", "first-answer") * 3:
+        start = threading.Barrier(7)
+        with ThreadPoolExecutor(7) as pool:
+
+            def join(at: threading.Barrier = start) -> RoomSeat | None:
+                at.wait(PATIENCE)
+                return classroom.join("x")
+
+            joining = [pool.submit(join) for _ in range(6)]
+            start.wait(PATIENCE)
+            classroom.take_lesson(lesson)
+        seats = [seat for one in joining if (seat := one.result(PATIENCE)) is not None]
+        begun += [list(seat.record.sessions.values()).count(lesson) for seat in seats]
+        classroom.remove(seats)
+    classroom.close()
+    assert begun == [1] * 6 * 9
+
+
+def test_a_seat_that_is_removed_while_a_lesson_begins_begins_none(
+    class_of_three: tuple[Classroom, Clock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given back, it would have two: the learner answers the one, and the other goes on."""
+    classroom, _ = class_of_three
+    first, second, _third = classroom.seats
+    practise = RoomSeat.practise
+
+    def practise_and_remove(seat: RoomSeat, *, told: str = "") -> None:
+        if seat is first:
+            classroom.remove([second])
+        practise(seat, told=told)
+
+    monkeypatch.setattr(RoomSeat, "practise", practise_and_remove)
+    before = list(second.record.sessions)
+    classroom.take_lesson("recover")
+    assert len(first.record.sessions) == 2
+    assert list(second.record.sessions) == before
+
+
+@pytest.mark.parametrize("order", [{"act": "lesson", "lesson": "recover"}, {"act": "reset"}])
+def test_a_seat_that_cannot_be_written_keeps_nothing_from_the_others(
+    class_of_three: tuple[Classroom, Clock],
+    monkeypatch: pytest.MonkeyPatch,
+    order: dict[str, str],
+) -> None:
+    """The teacher is told of the first one, when all others have begun."""
+    classroom, _ = class_of_three
+    _first, second, _third = classroom.seats
+    practise = RoomSeat.practise
+
+    def practise_or_not(seat: RoomSeat, *, told: str = "") -> None:
+        if seat is second:
+            raise StoreError(OSError(28, "No space left on device"), "seat", number=2)
+        practise(seat, told=told)
+
+    monkeypatch.setattr(RoomSeat, "practise", practise_or_not)
+    before = [len(seat.record.sessions) for seat in classroom.seats]
+    with pytest.raises(StoreError):
+        pages._act(classroom, order)
+    begun = [len(seat.record.sessions) for seat in classroom.seats]
+    assert [now - then for then, now in zip(before, begun, strict=True)] == [1, 0, 1]
+
+
+def test_nobody_is_removed_while_pairs_are_swapped(
+    class_of_three: tuple[Classroom, Clock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits until each pair has begun again, and then ends theirs."""
+    classroom, _ = class_of_three
+    assert classroom.join("fourth")
+    classroom.pair_all()
+    pair = classroom.pair
+    with ThreadPoolExecutor(1) as pool:
+
+        def pair_and_remove(model: RoomSeat, server: RoomSeat) -> None:
+            monkeypatch.setattr(classroom, "pair", pair)
+            removing.append(pool.submit(classroom.remove, classroom.seats[2:]))
+            wait(removing, 0.2)  # it waits for us; where nothing holds it, it is quicker
+            pair(model, server)
+
+        removing: list[Future[None]] = []
+        monkeypatch.setattr(classroom, "pair", pair_and_remove)
+        classroom.swap_pairs()
+        removing[0].result(PATIENCE)
+    assert [(one.server, one.model) for one in classroom.record.pairs] == [(1, 2)]
