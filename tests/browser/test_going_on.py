@@ -2,12 +2,16 @@
 
 import json
 import re
+import signal
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from humanmcp.inbox.contract import Key, Reply
+from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import (
     INITIALIZE,
     PHONE,
@@ -219,6 +223,128 @@ def test_what_is_named_as_the_next_still_waits(
         host.say(CANCELLED % number)
         expect(following).to_have_attribute("href", re.compile(f"/m/{name}/{number + 2}$"))
     expect(page.locator(".asked")).to_contain_text("Tokyo")
+
+
+def test_what_is_over_before_it_is_named_is_not_the_next(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """It is taken back while the page hears that it is the next one."""
+    begin_with_calls(host, desk, "Tokyo")
+    page = window().page
+    page.locator("#sentence").fill("sunny")
+    host.say(CANCELLED % 1)
+    expect(page.locator("#status .banner.cancelled")).to_be_visible()
+
+    def too_late(route: Route) -> None:
+        status = fetched(route)
+        host.say(CANCELLED % 2)
+        expect(page.locator("#rows .row", has_text="Osaka")).to_have_count(0)
+        route.fulfill(response=status)
+        told.append(status.text())
+
+    told: list[str] = []
+    routed(page, "**/status*", too_late, once=True)
+    host.say(call("2", city="Osaka"))
+    until_in(page, lambda: bool(told))
+    assert "Next: " in told[0]
+    expect(page.locator("#status a.button", has_text="Next: ")).to_have_count(0)
+
+
+def until_in(page: Page, holds: Callable[[], bool]) -> None:
+    """Wait while the page's requests are answered by this process."""
+    until(lambda: (page.evaluate("1"), holds())[1], "what the page asks for")
+
+
+def test_what_waits_again_is_the_next(desk: Desking, host: Serving, window: Windows) -> None:
+    """Its answer was on its way when another one ended, and came back with its problems."""
+    begin_with_calls(host, desk, "Tokyo")
+    page = window().page
+    page.locator("#sentence").fill("sunny")
+    with Serving(host.home, "--auto") as other:
+        other.say(INITIALIZE)
+        other.hear()
+        other.say(call("1", city="Osaka"))
+        row = page.locator("#rows .row", has_text="Osaka")
+        expect(row).to_be_visible()
+        key = Key(until(other.find_session, "a session").name, 2)
+        other.process.send_signal(signal.SIGSTOP)
+        try:
+            FolderInbox(host.home).send(key, Reply('{"jsonrpc":"2.0","id":99,"result":{}}'))
+            expect(row).to_contain_text("being sent")
+            host.say(CANCELLED % 1)
+            expect(page.locator("#status .banner.cancelled")).to_be_visible()
+            expect(page.locator("#status a.button", has_text="Next: ")).to_have_count(0)
+        finally:
+            other.process.send_signal(signal.SIGCONT)
+        expect(page.locator("#status a.button", has_text="Next: ")).to_be_visible()
+        expect(page.locator(".asked")).to_contain_text("Tokyo")
+
+
+def test_words_for_a_request_that_ends_while_they_are_composed_stay_with_it(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """They are typed when it is shown and its box is not ready, as an input method composes."""
+    begin_with_calls(host, desk, "Tokyo", "Osaka", "Kyoto")
+    seat = window(locale="ja-JP")
+    page = seat.page
+    expect(page.locator("#sentence")).to_be_focused()
+    page.keyboard.type("sunny")
+    page.keyboard.press("Control+Enter")
+    keyboard = seat.context.new_cdp_session(page)
+    for composed in ("おおさか", "おおさかははれ"):
+        at = {"selectionStart": len(composed), "selectionEnd": len(composed)}
+        keyboard.send("Input.imeSetComposition", {"text": composed, **at})
+        expect(page.locator(".asked")).to_contain_text("Osaka")
+    host.hear()
+    host.say(CANCELLED % 2)
+    expect(page.locator("#rows .row", has_text="Osaka")).to_have_count(0)
+    expect(page.locator("#status[data-state=cancelled]")).to_be_visible()
+    keyboard.send("Input.insertText", {"text": "大阪は晴れ"})
+    expect(page.locator("#sentence")).to_have_value("大阪は晴れ")
+    expect(page.locator(".asked")).to_contain_text("Osaka")
+
+
+@pytest.mark.parametrize("by", ["the host", "somebody else"])
+def test_what_ended_while_it_was_counted_down_is_locked(
+    desk: Desking, host: Serving, window: Windows, by: str
+) -> None:
+    """Who takes the answer back finds no box that could be sent."""
+    begin_with_calls(host, desk, "Tokyo", "Osaka")
+    page = window().page
+    page.evaluate("localStorage.setItem('humanmcp:choice:undo', 'on')")
+    page.reload()
+    until_keys_act(page)
+    page.locator("#sentence").fill("sunny")
+    page.locator("#send").click()
+    expect(page.locator("#undo")).to_be_visible()
+    if by == "the host":
+        host.say(CANCELLED % 1)
+    else:
+        path = f"/api/exchanges/{until(host.find_session, 'a session').name}/2/reply"
+        assert desk.post(path, {"text": "rain", "form": "text"}).status == 200
+    expect(page.locator("#status[data-state=pending]")).to_have_count(0)
+    page.locator("#undo").click()
+    expect(page.locator("#send")).not_to_be_visible()
+    expect(page.locator("#sentence")).not_to_be_editable()
+    expect(page.locator(".asked")).to_contain_text("Tokyo")
+
+
+def test_what_arrives_takes_no_unsent_words_out_of_sight(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """They are shown after a reload, as somebody else has answered: only this browser has them."""
+    begin_with_calls(host, desk, "Tokyo")
+    page = window().page
+    page.locator("#sentence").fill("long words of mine")
+    expect(page.locator("#saved-at")).not_to_be_empty()
+    path = f"/api/exchanges/{until(host.find_session, 'a session').name}/2/reply"
+    assert desk.post(path, {"text": "rain", "form": "text"}).status == 200
+    expect(page.locator("#lock")).to_be_visible()
+    page.reload()
+    expect(page.locator("#unsent")).to_contain_text("long words of mine")
+    host.say(call("2", city="Osaka"))
+    expect(page.locator("#status a.button", has_text="Next: ")).to_be_visible()
+    expect(page.locator("#unsent")).to_contain_text("long words of mine")
 
 
 def test_what_became_of_the_last_request_does_not_lock_the_next(

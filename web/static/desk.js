@@ -17,11 +17,6 @@ const page = new Page();
 const past = maybe("lines") && import("./history.js");
 startOpening(page);
 
-/** @param {ChangeShape} change @param {string} [key] of a message */
-function isOf({ session, number }, key) {
-  return key === `${session}/${number}` || (number === 0 && key?.split("/")[0] === session);
-}
-
 /** @param {ChangeShape[]} changes what happens elsewhere */
 function changed(changes) {
   listChanged(changes);
@@ -34,10 +29,9 @@ function changed(changes) {
   }
   const needless = page.isAsking || !page.waits; // what comes is opened in its place
   const asks = document.querySelector("#status .question.open"); // the response to it is only a line
-  const { next } = maybe("status")?.dataset ?? {};
-  const touches = changes.some((one) => one.what === "everything"
-    || (isOf(one, key) && (asks || one.what !== "lines"))
-    || (needless && (one.what === "arrived" || isOf(one, next))));
+  const touches = changes.some(({ what, session, number }) => what === "everything"
+    || (needless && what !== "lines")
+    || ((key === `${session}/${number}` || (number === 0 && key.startsWith(`${session}/`))) && (asks || what !== "lines")));
   if (touches) page.refreshStatus();
 }
 

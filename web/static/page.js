@@ -164,7 +164,9 @@ export class Page {
   // A person wrote something here that nobody has yet, or has just sent it.
   get isBusy() {
     const { composer } = this;
-    return isSending() || hasTyped() || Boolean(composer?.draft.touched || composer?.sender.sending);
+    const isComing = !("opened" in document.body.dataset); // what is typed ahead is for it
+    const isKept = maybe("unsent")?.hidden === false;
+    return isComing || isKept || isSending() || hasTyped() || Boolean(composer?.draft.touched || composer?.sender.sending);
   }
 
   // The cursor goes into the one field that matters. On a phone the list is what is shown after Send.
@@ -237,7 +239,8 @@ async function takeStatus(page) {
   if (isSending()) return;
   if (state === "pending") startForms();
   else closeForms(say("form.late"));
-  const lockable = state !== "pending" && composer && !composer.draft.locked && !composer.sender.sending;
+  const hands = composer?.sender.sending && maybe("undo")?.hidden !== false; // until then it can be taken back
+  const lockable = state !== "pending" && composer && !composer.draft.locked && !hands;
   if (lockable) composer.lock(state === "answered" ? composer.sender.tooLate() : null);
   const left = "waits" in old.dataset && !("waits" in fresh.dataset);
   if (await page.goOn(left ? first(".banner", fresh)?.textContent ?? "" : "")) return;
