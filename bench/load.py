@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import statistics
+import sys
 import time
 from contextlib import ExitStack
 from functools import partial
@@ -29,6 +30,15 @@ BARELY: Final = 10
 """Rounds below which this only shows that it runs."""
 BESIDE: Final = 128
 """Open files of a process besides those of its sessions."""
+WAKING: Final = """
+import os, time
+print(flush=True)
+while True:
+    time.sleep(1)
+    for _ in range(10):
+        os.path.lexists("nothing")
+"""
+"""What a server does while it waits, without the server: what it costs is of the machine."""
 
 
 def affordable(wanted: int, files_each: int) -> int:
@@ -49,6 +59,11 @@ def idle(folder: Path, rounds: int) -> Iterator[Figure]:
     if not Path("/proc/self/task").exists():
         return
     seconds = IDLE_FOR if rounds > BARELY else 0.5
+    with Peer((sys.executable, "-c", WAKING)) as plain:
+        assert plain.process.stdout is not None
+        plain.process.stdout.readline()
+        share = _share(plain, seconds)
+    yield Figure("Python that looks for ten files a second: share of a core", f"{share:.3f} %")
     for name, flags, bound in (
         ("a waiting server", (), 0.1),
         ("a waiting server, --files and just asked", ("--files", str(folder / "text")), 0.1),
@@ -59,14 +74,19 @@ def idle(folder: Path, rounds: int) -> Iterator[Figure]:
             server.write(call(1))
             watch(partial(_waits, home))
             time.sleep(1)
-            began = on_core(server)
-            time.sleep(seconds)
-            share = (on_core(server) - began) / seconds * 100
+            share = _share(server, seconds)
         yield Figure(f"{name}: share of a core", f"{share:.3f} %", share, bound, "% of a core")
 
 
 def _waits(home: Path) -> bool:
     return any(home.glob("sessions/*/pending/*/request.json"))
+
+
+def _share(peer: Peer, seconds: float) -> float:
+    """Return the percentage of a core that a process takes."""
+    began = on_core(peer)
+    time.sleep(seconds)
+    return (on_core(peer) - began) / seconds * 100
 
 
 def on_core(peer: Peer) -> float:
