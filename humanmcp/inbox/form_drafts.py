@@ -69,9 +69,9 @@ class FormDrafts:
         return found if found is not None and found.key == key else None
 
     def at(self, place: str) -> Sequence[FormDraft]:
-        """List the drafts of all forms of a place, oldest first."""
+        """List the drafts of all forms of a place in which there are words, oldest first."""
         found = (_read(file) for file in self._folder(place).glob("*.json"))
-        mine = [one for one in found if one is not None and one.key.startswith(f"{place} ")]
+        mine = [one for one in found if one and one.words and one.key.startswith(f"{place} ")]
         return sorted(mine, key=lambda one: one.at)
 
     def forget(self, key: str) -> None:

@@ -347,6 +347,26 @@ def test_what_arrives_takes_no_unsent_words_out_of_sight(
     expect(page.locator("#unsent")).to_contain_text("long words of mine")
 
 
+def test_what_has_the_focus_beside_what_is_over_keeps_it(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """Who goes to "Next: " with the keyboard gets there, whatever happens elsewhere."""
+    begin_with_calls(host, desk, "Tokyo", "Osaka", "Kyoto")
+    page = window().page
+    page.locator("#sentence").fill("sunny")
+    host.say(CANCELLED % 1)
+    following = page.locator("#status a.button", has_text="Next: ")
+    following.focus()
+    asked: list[str] = []
+    page.on("response", lambda one: asked.append(one.url) if "/status" in one.url else None)
+    host.say(CANCELLED % 3)
+    expect(page.locator("#rows .row", has_text="Kyoto")).to_have_count(0)
+    until_in(page, lambda: bool(asked))
+    host.say(call("4", city="Sapporo"))
+    expect(page.locator("#rows .row", has_text="Sapporo")).to_be_visible()
+    expect(following).to_be_focused()
+
+
 def test_what_became_of_the_last_request_does_not_lock_the_next(
     desk: Desking, host: Serving, window: Windows
 ) -> None:

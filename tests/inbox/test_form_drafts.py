@@ -30,6 +30,7 @@ def test_a_draft_comes_back_byte_for_byte(tmp_path: Path, key: str) -> None:
 def test_a_place_lists_its_own_forms_oldest_first(tmp_path: Path) -> None:
     """Exchange 1 is not exchange 11, nor the page of the session."""
     drafts = kept(tmp_path, "s/1 deny", "s/11 deny", "s say", "s/1 answers", "t/1 deny")
+    drafts.note("s", 1, 1, "a note at a line, which nobody sends")
     assert [one.key for one in drafts.at("s/1")] == ["s/1 deny", "s/1 answers"]
 
 

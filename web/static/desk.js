@@ -30,7 +30,7 @@ function changed(changes) {
   const needless = page.isAsking || !page.waits; // what comes is opened in its place
   const asks = document.querySelector("#status .question.open"); // the response to it is only a line
   const touches = changes.some(({ what, session, number }) => what === "everything"
-    || (needless && what !== "lines")
+    || (needless && session && what !== "lines")
     || ((key === `${session}/${number}` || (number === 0 && key.startsWith(`${session}/`))) && (asks || what !== "lines")));
   if (touches) page.refreshStatus();
 }

@@ -231,7 +231,7 @@ async function takeStatus(page) {
   const [typed, drawn] = [old, fresh].map((one) => first("[data-draft]", one));
   const focused = document.activeElement;
   if (typed && drawn) drawn.replaceWith(typed);
-  old.replaceWith(fresh);
+  if (!old.isEqualNode(fresh)) old.replaceWith(fresh); // else what has the focus keeps it, and nothing is read aloud again
   if (focused instanceof HTMLElement && typed?.contains(focused)) focused.focus();
   tick();
   const { composer } = page;

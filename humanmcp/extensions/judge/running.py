@@ -307,16 +307,20 @@ def _watch(
             return
 
 
-_SESSION, _PAGES = 3, 21
+_STATE, _SESSION, _THREADS, _PAGES = 0, 3, 17, 21
 """The members of /proc/PID/stat, counted after the name of the program."""
+
+
+def _facts(process: Path) -> list[str]:
+    return (process / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
 
 
 def _memory(session: int) -> int:
     """Return the bytes of memory of the programs of a session, where the system shows them."""
     pages = 0
-    for file in Path("/proc").glob("[0-9]*/stat"):
+    for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            of_program = file.read_text("utf-8", "replace").rpartition(")")[2].split()
+            of_program = _facts(process)
             pages += int(of_program[_PAGES]) if int(of_program[_SESSION]) == session else 0
     return pages * mmap.PAGESIZE
 
@@ -337,10 +341,8 @@ def end_all(folder: Path) -> dict[int, str]:
 def _end_rest(program: _Program, folder: Path, run: Run) -> None:
     """End what the client started and left, also outside its group, and note it."""
     end = time.monotonic() + _LAST_WORDS
-    while (there := processes(folder).values()) and time.monotonic() < end:
-        if not run.ended_for and SERVER not in there:
-            break
-        time.sleep(_LOOK_EVERY)  # they may have been ended in the last moment, by the client or us
+    while processes(folder) and time.monotonic() < end:
+        time.sleep(_LOOK_EVERY)  # what still runs may be about to end
     run.left = sorted(end_all(folder).values())
     run.stays = bool(processes(folder))
     program.signal_group(_KILL)
@@ -360,11 +362,11 @@ def processes(folder: Path) -> dict[int, str]:
     for program in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             words = (program / "cmdline").read_bytes().split(b"\0")
+            facts = _facts(program)
+            if facts[_STATE] == "Z" and facts[_THREADS] in "01":
+                continue  # it has ended, and is there until its parent asks how
             if words[1:5] == server:
                 found[int(program.name)] = SERVER
-            # what has ended has no words, and is there until its parent has asked for it
-            elif any(words) and any(
-                one.search((program / name).read_bytes()) for name, one in marks.items()
-            ):
+            elif any(one.search((program / name).read_bytes()) for name, one in marks.items()):
                 found[int(program.name)] = b" ".join(words).decode("utf-8", "replace").strip()
     return found

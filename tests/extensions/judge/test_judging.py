@@ -17,7 +17,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.extensions.judge import command, running
-from humanmcp.extensions.judge.playing import Event
+from humanmcp.extensions.judge.playing import SERVER, Event
 from humanmcp.extensions.judge.reports import FORMATS, report
 from humanmcp.extensions.judge.running import Client, JudgeError, Run, run_client
 from humanmcp.extensions.judge.server_faults import (
@@ -344,6 +344,11 @@ import os, subprocess, sys
 sleeper = "import time; print(flush=True); time.sleep(3600)"
 if sys.argv[2] == "not to be looked at":  # as ssh-agent does
     sleeper = "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\\n" + sleeper
+if sys.argv[2] == "without its main thread":
+    sleeper = (
+        "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(3600,)).start()"
+        "\\nprint(flush=True); ctypes.CDLL(None).pthread_exit(None)"
+    )
 below = [sys.executable, "-c", sleeper, sys.argv[1]]
 server = subprocess.Popen(sys.argv[3:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 server.stdout.readline()
@@ -355,12 +360,16 @@ os._exit(0)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no such limit")
-@pytest.mark.parametrize("whose", ["a child", "nobody's child", "not to be looked at"])
+@pytest.mark.parametrize(
+    "whose", ["a child", "nobody's child", "not to be looked at", "without its main thread"]
+)
 def test_nothing_remains_that_forgot_who_started_it(tmp_path: Path, whose: str) -> None:
     """A process with an empty environment, in a session of its own; its client ends at once."""
     words = (sys.executable, "-c", LEAVING, str(tmp_path), whose, "{server...}")
     run = run_client(Client(words), server_fault("banner"), threading.Event())
-    assert [words for words in run.left if str(tmp_path) in words]
+    told = "" if whose == "without its main thread" else str(tmp_path)  # it has no words either
+    assert [words for words in run.left if told in words and words != SERVER]
+    assert not run.stays
     until(lambda: not [one for one in _command_lines() if str(tmp_path) in one], "it is gone")
 
 
@@ -390,6 +399,21 @@ def test_what_has_ended_is_not_left(tmp_path: Path) -> None:
     words = (sys.executable, "-c", ASKING_NOBODY, ENDING)
     ended = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (ended.stdout, ended.stderr) == ("[] False 0\n", "")
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc: left processes are not found")
+def test_what_ends_a_moment_after_the_client_is_not_left() -> None:
+    """A shell around its server, as package managers have one."""
+    words = (sys.executable, "-c", WRAPPING, "{server...}")
+    assert run_client(Client(words), server_fault("banner"), threading.Event()).left == []
+
+
+WRAPPING = """
+import subprocess, sys
+wrapped = ["sh", "-c", '"$@"; sleep 0.2; true', "sh", *sys.argv[1:]]
+server = subprocess.Popen(wrapped, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+server.stdout.readline()
+"""
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc: left processes are not found")
