@@ -161,12 +161,11 @@ export class Page {
     return true;
   }
 
-  // A person wrote something here that nobody has yet, or has just sent it.
+  // A person wrote what nobody has yet, or may as it comes, or has just sent it.
   get isBusy() {
     const { composer } = this;
-    const isComing = !("opened" in document.body.dataset); // what is typed ahead is for it
-    const isKept = maybe("unsent")?.hidden === false;
-    return isComing || isKept || isSending() || hasTyped() || Boolean(composer?.draft.touched || composer?.sender.sending);
+    if (!("opened" in document.body.dataset) || maybe("unsent")?.hidden === false) return true;
+    return isSending() || hasTyped() || Boolean(composer?.draft.touched || composer?.sender.sending);
   }
 
   // The cursor goes into the one field that matters. On a phone the list is what is shown after Send.
@@ -231,7 +230,7 @@ async function takeStatus(page) {
   const [typed, drawn] = [old, fresh].map((one) => first("[data-draft]", one));
   const focused = document.activeElement;
   if (typed && drawn) drawn.replaceWith(typed);
-  if (!old.isEqualNode(fresh)) old.replaceWith(fresh); // else what has the focus keeps it, and nothing is read aloud again
+  if (!old.isEqualNode(fresh)) old.replaceWith(fresh); // the same keeps the focus
   if (focused instanceof HTMLElement && typed?.contains(focused)) focused.focus();
   tick();
   const { composer } = page;
@@ -239,7 +238,7 @@ async function takeStatus(page) {
   if (isSending()) return;
   if (state === "pending") startForms();
   else closeForms(say("form.late"));
-  const hands = composer?.sender.sending && maybe("undo")?.hidden !== false; // until then it can be taken back
+  const hands = composer?.sender.sending && maybe("undo")?.hidden !== false; // not before
   const lockable = state !== "pending" && composer && !composer.draft.locked && !hands;
   if (lockable) composer.lock(state === "answered" ? composer.sender.tooLate() : null);
   const left = "waits" in old.dataset && !("waits" in fresh.dataset);
