@@ -355,6 +355,7 @@ def test_what_has_the_focus_beside_what_is_over_keeps_it(
     page = window().page
     page.locator("#sentence").fill("sunny")
     host.say(CANCELLED % 1)
+    expect(page.locator("#status .banner.cancelled")).to_be_visible()
     following = page.locator("#status a.button", has_text="Next: ")
     following.focus()
     asked: list[str] = []
