@@ -62,7 +62,7 @@ def idle(folder: Path, rounds: int) -> Iterator[Figure]:
     with Peer((sys.executable, "-c", WAKING)) as plain:
         assert plain.process.stdout is not None
         plain.process.stdout.readline()
-        share = _share(plain, seconds)
+        share = share_of_core(plain, seconds)
     yield Figure("Python that looks for ten files a second: share of a core", f"{share:.3f} %")
     for name, flags, bound in (
         ("a waiting server", (), 0.1),
@@ -74,7 +74,7 @@ def idle(folder: Path, rounds: int) -> Iterator[Figure]:
             server.write(call(1))
             watch(partial(_waits, home))
             time.sleep(1)
-            share = _share(server, seconds)
+            share = share_of_core(server, seconds)
         yield Figure(f"{name}: share of a core", f"{share:.3f} %", share, bound, "% of a core")
 
 
@@ -82,7 +82,7 @@ def _waits(home: Path) -> bool:
     return any(home.glob("sessions/*/pending/*/request.json"))
 
 
-def _share(peer: Peer, seconds: float) -> float:
+def share_of_core(peer: Peer, seconds: float) -> float:
     """Return the percentage of a core that a process takes."""
     began = on_core(peer)
     time.sleep(seconds)

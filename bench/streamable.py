@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from bench.figures import Figure, percentile, ratio
-from bench.load import BARELY, affordable, on_core
+from bench.load import BARELY, affordable, share_of_core
 from bench.many_sessions import FILES_EACH
 from bench.measure import BOOK
 from bench.peer import INITIALIZE, INITIALIZED, SDK_SERVER, TOO_LONG, Peer, call, exists, watch
@@ -120,9 +120,7 @@ def _at_rest(server: Peer, count: int, rounds: int) -> Iterator[Figure]:
     seconds = 0.5 if rounds <= BARELY else IDLE_FOR
     who = f"HTTP: {count} sessions with {WAITING} calls waiting each"
     if Path("/proc/self/task").exists():
-        began = on_core(server)
-        time.sleep(seconds)
-        share = (on_core(server) - began) / seconds * 100
+        share = share_of_core(server, seconds)
         yield Figure(f"{who}: share of a core", f"{share:.2f} %", share, 5, "% of a core")
     size = server.resident()
     yield Figure(f"{who}: memory", f"{size:.0f} MB", size, 250, "MB")

@@ -199,11 +199,11 @@ class Body:
         asks = not self.taken and any(name == b"expect" for name, _ in scope["headers"])
         left, clock = LARGEST_TOGETHER, asyncio.get_running_loop().time
         until = clock() + SLOWEST_OF_STRANGERS
+        if asks or self.trouble is not BodyTrouble.LARGE:
+            return
         with contextlib.suppress(TimeoutError):
             # not a timeout around it: `wait_for` of Python 3.11 may swallow that
-            while self.trouble is BodyTrouble.LARGE and not (self.is_whole or asks):
-                if left <= 0 or clock() > until:
-                    break
+            while left > 0 and not self.is_whole and clock() <= until:
                 message = await asyncio.wait_for(self._receive(), STALLED)
                 self.is_whole = not message.get("more_body", False)
                 left -= len(message.get("body", b""))

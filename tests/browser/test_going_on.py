@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -225,15 +224,21 @@ def test_what_is_named_as_the_next_still_waits(
     expect(page.locator(".asked")).to_contain_text("Tokyo")
 
 
-def test_what_is_over_before_it_is_named_is_not_the_next(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
-    """It is taken back while the page hears that it is the next one."""
-    begin_with_calls(host, desk, "Tokyo")
+def page_at_what_is_over(desk: Desking, host: Serving, window: Windows, *cities: str) -> Page:
+    """Open a page that stays at a request that its host takes back, as a person wrote in it."""
+    begin_with_calls(host, desk, *cities)
     page = window().page
     page.locator("#sentence").fill("sunny")
     host.say(CANCELLED % 1)
     expect(page.locator("#status .banner.cancelled")).to_be_visible()
+    return page
+
+
+def test_what_is_over_before_it_is_named_is_not_the_next(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """It is taken back while the page hears that it is the next one."""
+    page = page_at_what_is_over(desk, host, window, "Tokyo")
 
     def too_late(route: Route) -> None:
         status = fetched(route)
@@ -245,14 +250,9 @@ def test_what_is_over_before_it_is_named_is_not_the_next(
     told: list[str] = []
     routed(page, "**/status*", too_late, once=True)
     host.say(call("2", city="Osaka"))
-    until_in(page, lambda: bool(told))
+    until(lambda: page.evaluate("1") and told, "the page hears of it")
     assert "Next: " in told[0]
     expect(page.locator("#status a.button", has_text="Next: ")).to_have_count(0)
-
-
-def until_in(page: Page, holds: Callable[[], bool]) -> None:
-    """Wait while the page's requests are answered by this process."""
-    until(lambda: (page.evaluate("1"), holds())[1], "what the page asks for")
 
 
 def test_what_waits_again_is_the_next(desk: Desking, host: Serving, window: Windows) -> None:
@@ -351,18 +351,14 @@ def test_what_has_the_focus_beside_what_is_over_keeps_it(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
     """Who goes to "Next: " with the keyboard gets there, whatever happens elsewhere."""
-    begin_with_calls(host, desk, "Tokyo", "Osaka", "Kyoto")
-    page = window().page
-    page.locator("#sentence").fill("sunny")
-    host.say(CANCELLED % 1)
-    expect(page.locator("#status .banner.cancelled")).to_be_visible()
+    page = page_at_what_is_over(desk, host, window, "Tokyo", "Osaka", "Kyoto")
     following = page.locator("#status a.button", has_text="Next: ")
     following.focus()
     asked: list[str] = []
     page.on("response", lambda one: asked.append(one.url) if "/status" in one.url else None)
     host.say(CANCELLED % 3)
     expect(page.locator("#rows .row", has_text="Kyoto")).to_have_count(0)
-    until_in(page, lambda: bool(asked))
+    until(lambda: page.evaluate("1") and asked, "the page asks what became of its request")
     host.say(call("4", city="Sapporo"))
     expect(page.locator("#rows .row", has_text="Sapporo")).to_be_visible()
     expect(following).to_be_focused()

@@ -363,7 +363,7 @@ def processes(folder: Path) -> dict[int, str]:
         with contextlib.suppress(OSError):
             words = (program / "cmdline").read_bytes().split(b"\0")
             facts = _facts(program)
-            if facts[_STATE] == "Z" and facts[_THREADS] in "01":
+            if facts[_STATE] == "Z" and facts[_THREADS] in ("0", "1"):
                 continue  # it has ended, and is there until its parent asks how
             if words[1:5] == server:
                 found[int(program.name)] = SERVER
