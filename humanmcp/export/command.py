@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import shlex
 from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -19,12 +19,13 @@ from humanmcp.extensions import Format
 from humanmcp.inbox.form_drafts import FormDrafts
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped, trouble
+from humanmcp.protocol.json.removed import names_in
 from humanmcp.protocol.json.visible import visible, visible_json
 from humanmcp.protocol.validation.redaction import redact_recording
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
@@ -69,11 +70,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         notes = FormDrafts(home_folder(settings.home)).notes(recording.name)
         recording = with_notes(recording, notes)
     form = FORMATS[arguments.format]
-    if arguments.redact:
-        recording, names = redacted(recording)
-        if names:
-            to_stderr(_redaction_note(form, names))
+    recording, names = redacted(recording) if arguments.redact else (recording, ())
     text = written(form, recording, options)
+    say_removed(names, text, by_name=form.is_program)
     if not text.strip():
         to_stderr(say("export", "empty", what=recording.name, format=arguments.format))
     if arguments.output in (None, "", "-"):
@@ -90,17 +89,22 @@ def redacted(recording: Recording) -> tuple[Recording, tuple[str, ...]]:
 
 
 def written(form: Format, recording: Recording, options: ExportOptions) -> str:
-    module, _, function = form.writer.partition(":")
-    write = getattr(importlib.import_module(module), function)
-    text: str = write(recording, options)
+    text: str = resolve_name(form.writer)(recording, options)
     return text
 
 
 def exported(form: str, recording: Recording, keeps_secrets: bool) -> str:  # noqa: FBT001 - called apart, without names
     """Return a recording in a form, by its name; without its secrets, unless it keeps them."""
-    if not keeps_secrets:
-        recording, _names = redacted(recording)
-    return written(FORMATS[form], recording, ExportOptions())
+    left = recording if keeps_secrets else redacted(recording)[0]
+    return written(FORMATS[form], left, ExportOptions())
+
+
+def say_removed(names: Iterable[str], text: str, *, by_name: bool = False) -> None:
+    """Say how many of the removed values would stand in a text; a program asks for them by name."""
+    left = sorted({*names}.intersection(names_in(text)))
+    if left:
+        sentence = "redacted by name" if by_name else "redacted"
+        to_stderr(say("export", sentence, count=len(left), names=", ".join(left)))
 
 
 def _shown(text: str, form: Format) -> str:
@@ -108,13 +112,6 @@ def _shown(text: str, form: Format) -> str:
     if not is_terminal():
         return text
     return visible_json(text) if form.is_json else visible(text)
-
-
-def _redaction_note(form: Format, names: tuple[str, ...]) -> str:
-    """Say how many values were redacted, and which of them a program asks for."""
-    if not form.is_program:
-        return say("export", "redacted", count=len(names))
-    return say("export", "redacted by name", count=len(names), names=", ".join(names))
 
 
 def _deliver(text: str, output: str) -> None:

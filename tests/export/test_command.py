@@ -1,6 +1,7 @@
 """`humanmcp export`: to a terminal, a pipe, a file."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -10,7 +11,9 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.export.command import FORMATS
-from tests.support.recordings import HANDSHAKE, ask, recording, write
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.json.removed import mark_of, names_in
+from tests.support.recordings import HANDSHAKE, answer, ask, recording, text, write
 from tests.support.waiting import PATIENCE
 
 
@@ -43,6 +46,35 @@ def test_every_format_can_be_had_from_the_command(
     assert export("--format", "html", "-o", str(output)) == ""
     assert output.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert f"Written: {output}" in errors[-1]  # nobody has to look whether it was written
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(pytest.param(["export", "--format", name], id=name) for name in FORMATS),
+        pytest.param(["book", "--from"], id="book", marks=pytest.mark.extension("books")),
+    ],
+)
+@pytest.mark.parametrize("keeps", [False, True])
+def test_what_is_told_of_removed_values_is_what_was_removed_from_the_text(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], *, keeps: bool
+) -> None:
+    """A form that leaves out a message removed nothing from it; a mark of before is no news."""
+    recorded = write(
+        tmp_path / "transcript.jsonl",
+        recording(
+            *HANDSHAKE,
+            ask(1, "tools/call", name="login", arguments={"password": "hunter2"}),
+            answer(1, result=text(f"api_key=k3y-0f-s0mebody {mark_of('OLD')}")),
+            (Direction.ERR, "token: t0ken-0f-s0mebody"),
+        ),
+    )
+    added = ["--no-redact"] if keeps else []
+    assert main([*words, str(recorded), "--home", str(tmp_path), *added]) == 0
+    out, err = capsys.readouterr()
+    told = re.search(r"humanmcp removed (\d+) value", err)
+    assert (int(told[1]) if told else 0) == len({*names_in(out)} - {"OLD"})
+    assert (told is None) == (keeps or "decisions" in words)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no modes")

@@ -17,6 +17,7 @@ from humanmcp.common.person_files import write_whole
 from humanmcp.common.settings import BOOK_NAME, add_flags, book_path, home_folder
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.common.toml_edit import element_text, table_text
+from humanmcp.export.command import say_removed
 from humanmcp.export.recording import find_recording
 from humanmcp.extensions.books.copied import copied
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
@@ -34,7 +35,7 @@ from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.tables import methods
 from humanmcp.protocol.validation.check import check
-from humanmcp.protocol.validation.redaction import redact_recording
+from humanmcp.protocol.validation.redaction import Redacted, redact_recording
 
 if TYPE_CHECKING:
     import argparse
@@ -85,9 +86,11 @@ def _check(path: Path) -> int:
 
 
 def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
-    book = copied(_frames(arguments, settings))
+    recorded = _recorded(arguments, settings)
+    book = copied(recorded.frames)
     text = "\n".join(_sections(book))
     parse_book(text, Path(arguments.output or BOOK_NAME))
+    say_removed(recorded.names, text)
     for one in book.left_out:
         what = f"{one.method} {one.name}".rstrip()
         to_stderr(say(SECTION, f"left out {one.why}", what=what))
@@ -98,7 +101,7 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _frames(arguments: argparse.Namespace, settings: Settings) -> Iterable[Frame]:
+def _recorded(arguments: argparse.Namespace, settings: Settings) -> Redacted:
     """Return the messages of the server, from a recording or from a new connection."""
     source: str = arguments.source or next(filter(is_address, arguments.words[:1]), "")
     more = arguments.words[not arguments.source and bool(source) :]
@@ -116,12 +119,7 @@ def _frames(arguments: argparse.Namespace, settings: Settings) -> Iterable[Frame
         frames: Iterable[Frame] = extensions.load(lister)(target)
     else:
         frames = find_recording(source, home_folder(settings.home)).frames
-    if arguments.no_redact:
-        return frames
-    redacted = redact_recording(frames)
-    if redacted.names:
-        to_stderr(say("export", "redacted", count=len(redacted.names)))
-    return redacted.frames
+    return Redacted(tuple(frames), ()) if arguments.no_redact else redact_recording(frames)
 
 
 def _is_recording(path: Path) -> bool:

@@ -10,12 +10,14 @@ import re
 from binascii import crc32
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BEGINNING: Final = "[redacted:"
 _MARK: Final = re.compile(r"\[redacted:([A-Z0-9_]{1,64})-([0-9a-f]{4})\]")
+_QUOTED: Final = re.compile(r"%5Bredacted%3A([A-Z0-9_]{1,64}-[0-9a-f]{4})%5D")
 _LONGEST: Final = 90
 """The maximum length of a mark."""
 
@@ -28,6 +30,11 @@ def mark_of(name: str) -> str:
 def names_in(text: str) -> list[str]:
     """Return the names of the marks in a text, in their order."""
     return [found[1] for found in _marks(text)]
+
+
+def quoted(text: str) -> str:
+    """Percent-encode a text for a query; a mark in it stays a mark, so that any value fits it."""
+    return _QUOTED.sub(r"[redacted:\1]", quote(text, "", errors="surrogatepass"))
 
 
 def left_of(text: str, start: int = 0, end: int | None = None) -> str | None:

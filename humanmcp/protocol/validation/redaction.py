@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus, unquote
 
 from humanmcp.protocol.json.jsonrpc import TOKEN
-from humanmcp.protocol.json.removed import mark_of, names_in
+from humanmcp.protocol.json.removed import mark_of, names_in, quoted
 from humanmcp.protocol.validation.secret_shapes import (
     is_secret,
     is_secret_name,
@@ -164,7 +164,7 @@ def _query(run: re.Match[str], replace: Replace, depth: int) -> str:
         if "%3D" in value or "%3d" in value:
             inner = unquote(value)
             without = _rewritten(inner, replace, depth + 1)
-            return value if without == inner else quote(without, "", errors="surrogatepass")
+            return value if without == inner else quoted(without)
         return value
 
     return "&".join(f"{name}{equals}{one(name, value)}" for name, equals, value in pairs)

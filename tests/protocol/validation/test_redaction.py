@@ -4,12 +4,11 @@ import base64
 import json
 import time
 from typing import Final
-from urllib.parse import quote
 
 import pytest
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.protocol.json.removed import mark_of, names_in
+from humanmcp.protocol.json.removed import fits, mark_of, names_in
 from humanmcp.protocol.validation.redaction import Redaction, redact_recording, without_secrets
 from humanmcp.protocol.validation.secret_shapes import shapes, to_try
 from tests.support.recordings import SEED, WEATHER, answer, ask, recording, text
@@ -73,7 +72,7 @@ SECRETS: Final = [
     ('"sid": ["q1", "q2"], and', '"sid": ["[redacted]"], and'),
     (
         "go to=https%3a%2f%2fa.example%2f%3fsid%3dabc x",
-        f"go to=https%3A%2F%2Fa.example%2F%3Fsid%3D{quote(mark_of('SID'), safe='')} x",
+        "go to=https%3A%2F%2Fa.example%2F%3Fsid%3D[redacted] x",
     ),
     (
         '{"args":["-y","server","--api-key","abc","--port","80"]}',
@@ -242,12 +241,16 @@ def test_a_recording_that_only_nearly_has_secrets_is_looked_through_once(part: s
     ("value", "secret"), [row[1:] for row in HIDDEN], ids=[r[0] for r in HIDDEN]
 )
 def test_no_secret_is_left_in_any_place(value: object, secret: str) -> None:
-    """Also where JSON is written with escapes; what is left is JSON, and is not changed again."""
+    """Also where JSON is written with escapes; what is left is JSON, and is not changed again.
+
+    What was removed fits what stood there, also in a query in a query.
+    """
     for ascii_only in (True, False):
         line = json.dumps(value, ensure_ascii=ascii_only)
         left = without_secrets(line)
         assert secret not in left
-        assert json.loads(left)
+        assert names_in(left)
+        assert fits(json.loads(left), value)
         assert without_secrets(left) == left
 
 
@@ -322,7 +325,7 @@ def test_a_mark_is_named_after_the_member_as_a_variable_is(text: str, names: lis
 def test_half_a_character_beside_a_secret_is_kept() -> None:
     """An escape of JSON may have it, also in an address within an address."""
     text = without_secrets('{"t":"go?to=https%3A%2F%2Fa.example%2F%3Ftoken%3Dabc1%26b%3D\\ud800"}')
-    address = f"https%3A%2F%2Fa.example%2F%3Ftoken%3D{quote(mark_of('TOKEN'))}%26b%3D%ED%A0%80"
+    address = f"https%3A%2F%2Fa.example%2F%3Ftoken%3D{mark_of('TOKEN')}%26b%3D%ED%A0%80"
     assert json.loads(text) == {"t": f"go?to={address}"}
 
 
