@@ -20,7 +20,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 CLASSES: Final = ((1, 1), (1, 5), (100, 1), (100, 5), (200, 1), (200, 5))
 """Stubs, and requests that wait in each of them."""
@@ -58,11 +58,10 @@ def idle(folder: Path, rounds: int) -> Iterator[Figure]:
     """The share of a core that a server takes while one request waits and nobody does anything."""
     if not Path("/proc/self/task").exists():
         return
-    seconds = IDLE_FOR if rounds > BARELY else 0.5
     with Peer((sys.executable, "-c", WAKING)) as plain:
         assert plain.process.stdout is not None
         plain.process.stdout.readline()
-        share = share_of_core(plain, seconds)
+        share = share_of_core(partial(on_core, plain), rounds)
     yield Figure("Python that looks for ten files a second: share of a core", f"{share:.3f} %")
     for name, flags, bound in (
         ("a waiting server", (), 0.1),
@@ -74,7 +73,7 @@ def idle(folder: Path, rounds: int) -> Iterator[Figure]:
             server.write(call(1))
             watch(partial(_waits, home))
             time.sleep(1)
-            share = share_of_core(server, seconds)
+            share = share_of_core(partial(on_core, server), rounds)
         yield Figure(f"{name}: share of a core", f"{share:.3f} %", share, bound, "% of a core")
 
 
@@ -82,11 +81,11 @@ def _waits(home: Path) -> bool:
     return any(home.glob("sessions/*/pending/*/request.json"))
 
 
-def share_of_core(peer: Peer, seconds: float) -> float:
-    """Return the percentage of a core that a process takes."""
-    began = on_core(peer)
-    time.sleep(seconds)
-    return (on_core(peer) - began) / seconds * 100
+def share_of_core(spent: Callable[[], float], rounds: int) -> float:
+    """Return the percentage of a core that is spent at rest; `spent` returns seconds on a core."""
+    began, before = time.perf_counter(), spent()
+    time.sleep(IDLE_FOR if rounds > BARELY else 0.5)
+    return (spent() - before) / (time.perf_counter() - began) * 100
 
 
 def on_core(peer: Peer) -> float:

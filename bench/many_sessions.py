@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from bench.figures import Figure, percentile
-from bench.load import BARELY, affordable
+from bench.load import BARELY, affordable, share_of_core
 from bench.peer import TOO_LONG, call, exists, watch
 from humanmcp.common.book_file import BookFile
 from humanmcp.inbox.attendant import Attendant
@@ -28,7 +28,6 @@ SESSIONS: Final = 500
 WAITING: Final = 2
 FILES_EACH: Final = 2
 """Open files of a session in a folder: its lock and its bell."""
-IDLE_FOR: Final = 10.0
 
 
 def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
@@ -46,9 +45,7 @@ def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
             connection.say(call(number).rstrip(b"\n"))
         watch(exists(str(inbox.home / "sessions" / name / "pending" / f"{WAITING:04d}")))
     time.sleep(1 if few else 5)  # all of them have said what they had to say
-    began, on_core = time.perf_counter(), time.process_time()
-    time.sleep(0.5 if few else IDLE_FOR)
-    share = (time.process_time() - on_core) / (time.perf_counter() - began) * 100
+    share = share_of_core(time.process_time, rounds)
     what = f"{count} waiting sessions in one process: share of a core"
     yield Figure(what, f"{share:.2f} %", share, 10, "% of a core")
     turns = min(rounds, count)

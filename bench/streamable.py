@@ -10,11 +10,12 @@ import statistics
 import sys
 import time
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from bench.figures import Figure, percentile, ratio
-from bench.load import BARELY, affordable, share_of_core
+from bench.load import BARELY, affordable, on_core, share_of_core
 from bench.many_sessions import FILES_EACH
 from bench.measure import BOOK
 from bench.peer import INITIALIZE, INITIALIZED, SDK_SERVER, TOO_LONG, Peer, call, exists, watch
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 SESSIONS: Final = 500
 WAITING: Final = 2
-IDLE_FOR: Final = 10.0
 _EVENTS: Final = "text/event-stream"
 BOTH: Final = f"application/json, {_EVENTS}"
 
@@ -117,10 +117,9 @@ def many_sessions(folder: Path, rounds: int) -> Iterator[Figure]:
 
 def _at_rest(server: Peer, count: int, rounds: int) -> Iterator[Figure]:
     """What a process takes in which nothing happens."""
-    seconds = 0.5 if rounds <= BARELY else IDLE_FOR
     who = f"HTTP: {count} sessions with {WAITING} calls waiting each"
     if Path("/proc/self/task").exists():
-        share = share_of_core(server, seconds)
+        share = share_of_core(partial(on_core, server), rounds)
         yield Figure(f"{who}: share of a core", f"{share:.2f} %", share, 5, "% of a core")
     size = server.resident()
     yield Figure(f"{who}: memory", f"{size:.0f} MB", size, 250, "MB")
