@@ -22,15 +22,7 @@ from humanmcp.protocol.conversation.stages import ExchangeState, Stage
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import (
-    Batch,
-    DecodedLine,
-    Flaw,
-    Kind,
-    Malformed,
-    Message,
-    read,
-)
+from humanmcp.protocol.json.jsonrpc import Batch, DecodedLine, Flaw, Kind, Malformed, Message, read
 from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.json.undecoded import is_large, outline
 from humanmcp.protocol.json.visible import one_line

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, in_language
-from humanmcp.protocol.answer_book.book import (
-    Book,
-    book_lists,
-    lists_of,
-    with_result_envelope,
-)
+from humanmcp.protocol.answer_book.book import Book, book_lists, lists_of, with_result_envelope
 from humanmcp.protocol.answer_book.own_tools import APPROVE_TOOL
 from humanmcp.protocol.diagnostics.model import TextForm
 

@@ -22,14 +22,7 @@ from starlette.responses import Response
 
 from humanmcp.desk.login import ONLY_SESSION, login_of, login_path_of, within, without_login_path
 from humanmcp.desk.rights import PUBLIC, Who
-from humanmcp.http.bodies import (
-    Bodies,
-    Body,
-    BodyError,
-    BodyTrouble,
-    client_address,
-    stated_length,
-)
+from humanmcp.http.bodies import Bodies, Body, BodyError, BodyTrouble, client_address, stated_length
 from humanmcp.protocol.json.visible import one_line
 
 if TYPE_CHECKING:

@@ -21,12 +21,7 @@ from humanmcp.inbox.contract import InboxError, Life
 from humanmcp.inbox.transcripts import read_frame
 from humanmcp.protocol.conversation.questions import inquiry_of
 from humanmcp.protocol.conversation.stages import ExchangeState
-from humanmcp.protocol.conversation.transcript import (
-    FORGOTTEN,
-    Direction,
-    Frame,
-    to_json,
-)
+from humanmcp.protocol.conversation.transcript import FORGOTTEN, Direction, Frame, to_json
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.visible import one_line
 from humanmcp.protocol.repair.reading import decode_file, read_json

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Order
 from humanmcp.locales import describe, say
-from humanmcp.protocol.answer_book.book import (
-    LISTED,
-    Book,
-    book_lists,
-    changed_lists,
-    server_info,
-)
+from humanmcp.protocol.answer_book.book import LISTED, Book, book_lists, changed_lists, server_info
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode, decide
 from humanmcp.protocol.answer_book.decision import Decision
 from humanmcp.protocol.conversation.allow_patterns import pattern_of

@@ -19,12 +19,7 @@ from humanmcp.protocol.conversation.approvals import action_of, permission_in
 from humanmcp.protocol.conversation.decisions import DecisionRecord, sha256
 from humanmcp.protocol.conversation.exchange import kind_of_tool
 from humanmcp.protocol.conversation.stages import ExchangeState
-from humanmcp.protocol.conversation.transcript import (
-    DECIDED,
-    DELIBERATE,
-    ON_PURPOSE,
-    Direction,
-)
+from humanmcp.protocol.conversation.transcript import DECIDED, DELIBERATE, ON_PURPOSE, Direction
 from humanmcp.protocol.json.jsonrpc import object_in
 
 if TYPE_CHECKING:

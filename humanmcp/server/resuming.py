@@ -36,13 +36,7 @@ from humanmcp.protocol.json.jsonrpc import Batch, Message
 from humanmcp.protocol.session import McpSession
 from humanmcp.protocol.tables import methods
 from humanmcp.server.exchanges import is_probe
-from humanmcp.server.journal import (
-    BY_US,
-    CUT_OFF,
-    DELIBERATE_BYTES,
-    DELIBERATE_UNENDED,
-    RETRY,
-)
+from humanmcp.server.journal import BY_US, CUT_OFF, DELIBERATE_BYTES, DELIBERATE_UNENDED, RETRY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

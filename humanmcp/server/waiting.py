@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.inbox.contract import FOLLOWS, SUBSCRIBED, Parked, Waiting
 from humanmcp.protocol.answer_book.decide import HandshakePolicy, Mode
-from humanmcp.protocol.conversation.timeouts import (
-    PROGRESS_EVERY,
-    STATUS_WITHIN,
-    TimeoutPlan,
-)
+from humanmcp.protocol.conversation.timeouts import PROGRESS_EVERY, STATUS_WITHIN, TimeoutPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -36,14 +36,7 @@ from humanmcp.desk.send.request_form import (
     question_choices,
     tool_form,
 )
-from humanmcp.inbox.contract import (
-    DeskInbox,
-    Draft,
-    Key,
-    Order,
-    Reply,
-    UnknownItemError,
-)
+from humanmcp.inbox.contract import DeskInbox, Draft, Key, Order, Reply, UnknownItemError
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import SPOKEN, Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm

@@ -24,13 +24,7 @@ from humanmcp.protocol.http.events import EVENTS, EventId
 from humanmcp.protocol.http.http_headers import LAST_EVENT, SESSION, SPELLING, VERSION, Headers
 from humanmcp.protocol.http.outbound import JSON, PATH
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import (
-    Batch,
-    Flaw,
-    Kind,
-    Malformed,
-    Message,
-)
+from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message
 from humanmcp.protocol.json.undecoded import MOST_VALUES, has_many_values
 from humanmcp.protocol.tables import methods, versions
 

@@ -24,12 +24,7 @@ from humanmcp.protocol.diagnostics.model import (
     line_and_column,
 )
 from humanmcp.protocol.json.encodings import as_cp932, half_characters, utf16_of
-from humanmcp.protocol.json.jsonrpc import (
-    AmbiguousError,
-    decode_once,
-    deeper_than,
-    size_of,
-)
+from humanmcp.protocol.json.jsonrpc import AmbiguousError, decode_once, deeper_than, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -14,12 +14,7 @@ from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Fix, TextEdit, TextForm, Verdict, grouped
-from humanmcp.protocol.diagnostics.problem import (
-    FixAction,
-    FixKind,
-    RawDiagnostic,
-    unwrap,
-)
+from humanmcp.protocol.diagnostics.problem import FixAction, FixKind, RawDiagnostic, unwrap
 from humanmcp.protocol.json.jsonrpc import (
     Kind,
     as_json,

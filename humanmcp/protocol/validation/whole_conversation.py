@@ -19,12 +19,7 @@ from humanmcp.protocol.conversation.transcript import Direction, Perspective, is
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.model import Severity, unreadable
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import (
-    Batch,
-    Kind,
-    Malformed,
-    Message,
-)
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.json.undecoded import answered_in, ids_in
 from humanmcp.protocol.tables import methods, versions

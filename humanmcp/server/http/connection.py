@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.http.responses import OWN, OutEvent, ResponseNotes, Stream, Streams, is_answer
 from humanmcp.inbox.inbox_session import TransportNote
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.protocol.http.client import (
-    carried,
-    cut_part,
-    event_part,
-    request_part,
-    response_part,
-)
+from humanmcp.protocol.http.client import carried, cut_part, event_part, request_part, response_part
 from humanmcp.protocol.http.events import EventId
 from humanmcp.protocol.http.http_headers import without_keys
 from humanmcp.protocol.json import jsonrpc
