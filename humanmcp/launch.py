@@ -217,10 +217,7 @@ def ways_in(facts: DeskFacts, session: str = "", device: str = "") -> tuple[str,
             "POST",
             "/api/login-key",
             body=json.dumps({"session": session, "device": device}).encode(),
-            headers={
-                "Authorization": f"Bearer {facts.token}",
-                "Content-Type": "application/json",
-            },
+            headers={"Authorization": f"Bearer {facts.token}", "Content-Type": "application/json"},
         )
         response = connection.getresponse()
         body = response.read()

@@ -459,11 +459,7 @@ def waiting_row_shape(row: Row) -> WaitingRowShape:
 def _case_shape(opened: OpenExchange) -> RowShape:
     """Write the row of a case, with the names at their full length."""
     whole: RowShape = row_shape(row(opened.item, opened.facts))
-    return {
-        **whole,
-        "method": opened.item.method,
-        "tool": opened.name or whole["tool"],
-    }
+    return {**whole, "method": opened.item.method, "tool": opened.name or whole["tool"]}
 
 
 def listed_shape(

@@ -231,10 +231,7 @@ def possible_faults(opened: OpenExchange) -> tuple[Fault, ...]:
     """List the faults that an answer can carry, if a client reads it."""
     if not opened.facts.role.traits.has_client or opened.exchange is None:
         return ()
-    return (
-        *faults.faults(opened.exchange),
-        *(OF_HTTP if opened.facts.http.port else ()),
-    )
+    return (*faults.faults(opened.exchange), *(OF_HTTP if opened.facts.http.port else ()))
 
 
 def with_fault(opened: OpenExchange, draft: Draft, fault: Fault) -> str:
@@ -378,11 +375,7 @@ def await_result(look: Callable[[], T | None], within: float, wake: Wake = time.
 
 
 def send(
-    opened: OpenExchange,
-    reply: Reply,
-    *,
-    within: float = SETTLES_WITHIN,
-    wake: Wake = time.sleep,
+    opened: OpenExchange, reply: Reply, *, within: float = SETTLES_WITHIN, wake: Wake = time.sleep
 ) -> SendResult:
     """Send a reply, and wait for its result.
 

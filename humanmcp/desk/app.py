@@ -150,10 +150,7 @@ def refusal_sentence(opens: tuple[str, str], code: str) -> str:
 
 
 def guarded(
-    app: ASGIApp,
-    desk: Desk,
-    stranger: str = "devices/stranger.html",
-    opens: tuple[str, str] = OPEN,
+    app: ASGIApp, desk: Desk, stranger: str = "devices/stranger.html", opens: tuple[str, str] = OPEN
 ) -> Guard:
     """Return `app` behind the guard; unknown browsers get the page `stranger`."""
 

@@ -231,13 +231,7 @@ class Journal(InboxSession):
         self.record(Direction.NOTE, b"", by=reply.by, note=f"{ON_PURPOSE}{what[:400]}")
 
     def close_answered(
-        self,
-        number: int,
-        state: ExchangeState,
-        answer: Answer,
-        *,
-        by_person: bool,
-        in_batch: bool,
+        self, number: int, state: ExchangeState, answer: Answer, *, by_person: bool, in_batch: bool
     ) -> None:
         """Close an exchange once there is a receipt for its response, if one was asked for.
 

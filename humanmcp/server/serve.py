@@ -221,11 +221,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, files: int) -> 
         inbox = open_inbox(parts.home, settings.inbox)
         key, made = sessions.read_key(arguments.key) if arguments.key else ("", None)
         listening, address = bind(
-            arguments.http,
-            key,
-            lan=arguments.lan,
-            url=arguments.url,
-            pages=arguments.allow_origin,
+            arguments.http, key, lan=arguments.lan, url=arguments.url, pages=arguments.allow_origin
         )
         asked = [*_asked(parts, inbox, address)]
     except (StopError, OSError) as error:

@@ -134,11 +134,7 @@ def _packed(content: bytes) -> str:
 _ORDERS: Final[tuple[tuple[str, Order, Callable[[Any], str]], ...]] = (
     ("message", Order.SAY, str),
     ("file", Order.SAY, read_text),
-    (
-        "list_changed",
-        Order.SAY,
-        lambda kind: whole_conversation.message(methods.CHANGED[kind]),
-    ),
+    ("list_changed", Order.SAY, lambda kind: whole_conversation.message(methods.CHANGED[kind])),
     ("log", Order.SAY, lambda value: whole_conversation.log(*value)),
     (
         "ask",

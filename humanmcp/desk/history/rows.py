@@ -463,11 +463,7 @@ _SHOWN: Final = 24
 
 
 def draw(
-    steps: Sequence[Step],
-    current: int,
-    *,
-    on_stage: bool = False,
-    held: Collection[int] = (),
+    steps: Sequence[Step], current: int, *, on_stage: bool = False, held: Collection[int] = ()
 ) -> dict[str, Any]:
     """Return the diagram of the last messages of a conversation; `more` earlier ones are left out.
 

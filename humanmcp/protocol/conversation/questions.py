@@ -241,11 +241,7 @@ def declined(reason: str) -> JsonObject:
 def no_answer(questions: Sequence[AskedQuestion]) -> JsonObject:
     """Return the outcome that nobody answered in time."""
     defaults = {one.text: one.default for one in questions if one.default}
-    return {
-        "status": "no_answer",
-        "answers": {},
-        **({"defaults": defaults} if defaults else {}),
-    }
+    return {"status": "no_answer", "answers": {}, **({"defaults": defaults} if defaults else {})}
 
 
 def waiting(ticket: str) -> JsonObject:

@@ -30,10 +30,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.tables.methods import Method
     from humanmcp.protocol.tables.types import Kind, Member
 
-PLACEHOLDERS: Final = {
-    "en": "Type the answer here.",
-    "ja": "ここに回答を書いてください。",
-}
+PLACEHOLDERS: Final = {"en": "Type the answer here.", "ja": "ここに回答を書いてください。"}
 """The placeholders of a draft, where a person must write. A draft with one cannot be sent."""
 
 _PLACEHOLDER: Final = PLACEHOLDERS["en"]
@@ -203,11 +200,7 @@ _VARIANTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         "blob": {"contents": [_DRAWING]},
         PAGE: {
             "contents": [
-                {
-                    "uri": "ui://weather/page",
-                    "mimeType": "text/html;profile=mcp-app",
-                    "text": _PAGE,
-                }
+                {"uri": "ui://weather/page", "mimeType": "text/html;profile=mcp-app", "text": _PAGE}
             ]
         },
     },

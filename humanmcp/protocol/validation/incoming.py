@@ -115,12 +115,7 @@ def review(
 
 
 def _placed(
-    message: Message,
-    found: list[RawDiagnostic],
-    method: str,
-    version: str,
-    *,
-    strict: bool = False,
+    message: Message, found: list[RawDiagnostic], method: str, version: str, *, strict: bool = False
 ) -> tuple[Diagnostic, ...]:
     """Return the problems of the peer's text, which block nothing.
 

@@ -396,12 +396,7 @@ _IGNORED: Final = (kinds.unknown_member, kinds.member_too_new, kinds.member_remo
 
 
 def _names(  # noqa: PLR0913, PLR0917 - what the sentences need
-    value: JsonObject,
-    free: list[str],
-    lacking: list[str],
-    path: Path,
-    shape: Shape,
-    version: str,
+    value: JsonObject, free: list[str], lacking: list[str], path: Path, shape: Shape, version: str
 ) -> list[RawDiagnostic]:
     """Report missing and unknown members."""
     if shape.closed and free:

@@ -82,9 +82,7 @@ class Head(NamedTuple):
     """It has neither a version nor an id."""
 
 
-def solved_sides(
-    messages: Sequence[tuple[Head | None, tuple[str, ...]]],
-) -> list[Direction | None]:
+def solved_sides(messages: Sequence[tuple[Head | None, tuple[str, ...]]]) -> list[Direction | None]:
     """Return who sent each message; None where neither the messages nor their context tell.
 
     Each comes as its head and its clues. What is no message has no head.
