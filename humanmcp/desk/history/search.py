@@ -35,7 +35,7 @@ from humanmcp.desk.history.rows import (
 from humanmcp.inbox.contract import Item, Key, Purpose
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.stages import ExchangeState
-from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction, Frame, is_foreign
+from humanmcp.protocol.conversation.transcript import BACK, DELIBERATE, Direction, Frame, is_foreign
 from humanmcp.protocol.http.client import is_beside, part_in
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId, encoded
@@ -89,7 +89,6 @@ UNKNOWN: Final = "unknown"
 _BLOCK: Final = 200
 """The number of lines that are read at once; a page reads each part of a session once."""
 _ID: Final = re.compile(rb'"(?:id|requestId)"\s*:\s*("(?:[^"\\]|\\.)*"|[^\s,}\]]+)')
-_OPPOSITE: Final = {Direction.IN: Direction.OUT, Direction.OUT: Direction.IN}
 
 
 class _Chunk(NamedTuple):
@@ -216,7 +215,7 @@ def _places(chunk: _Chunk, frame: Frame, id_: RequestId) -> list[int]:
 
 def _answers(response: Frame, request: Frame) -> bool:
     """Return True if a response belongs to a request: by number if both have one, else by id."""
-    if response.direction is not _OPPOSITE.get(request.direction):
+    if response.direction is not BACK.get(request.direction):
         return False
     asked, found = message_in(request), message_in(response)
     if not isinstance(asked, Message) or not isinstance(found, Message):
@@ -586,7 +585,7 @@ def _begins_row(frame: Frame) -> bool:
     """Return True for a line of either side that is no response and has a separate row."""
     found = message_in(frame)
     is_answer = isinstance(found, Message) and found.kind.is_answer
-    return frame.direction in _OPPOSITE and not (is_answer or is_folded(frame))
+    return frame.direction in BACK and not (is_answer or is_folded(frame))
 
 
 def previous(board: Board, session: str, frame: Frame) -> Frame | None:

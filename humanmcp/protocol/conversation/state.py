@@ -27,7 +27,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 from humanmcp.protocol.conversation.exchange import Exchange, InputRound, NegotiatedState, name_of
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import BACK, Direction
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.problem import RawDiagnostic, quoted
 from humanmcp.protocol.json.jsonrpc import (
@@ -248,11 +248,6 @@ _UNDETECTED: Final = (-32700, -32600)
 MOST_OVER: Final = 256
 """The maximum number of finished ids that are kept: a response to one may be late."""
 
-_BACK: Final[Mapping[Direction, Direction]] = {
-    Direction.IN: Direction.OUT,
-    Direction.OUT: Direction.IN,
-}
-
 
 class StrayCause(enum.Enum):
     """Why a response answers no open request."""
@@ -364,7 +359,7 @@ class ConversationState:
         if message.kind is Kind.REQUEST and carries_answer(message.body):
             # With a method beside its result, it is a response if somebody waits for it.
             kind = kind_of_answer(message.body)
-            if kind and message.id is not None and self.answered_by(_BACK[direction], message.id):
+            if kind and message.id is not None and self.answered_by(BACK[direction], message.id):
                 message = message._replace(kind=kind)
         match message.kind:
             case Kind.REQUEST:
@@ -374,7 +369,7 @@ class ConversationState:
             case Kind.NOTIFICATION:
                 asked = self._observe_notice(direction, message)
                 return ObservedMessage(
-                    direction, message, asked, found=self.progress[_BACK[direction]].hear(message)
+                    direction, message, asked, found=self.progress[BACK[direction]].hear(message)
                 )
             case Kind.RESULT | Kind.ERROR:
                 return self._observe_answer(direction, message)
@@ -513,11 +508,11 @@ class ConversationState:
         return request
 
     def _observe_answer(self, direction: Direction, message: Message) -> ObservedMessage:
-        alike = () if message.id is None else self.answered_by(_BACK[direction], message.id)
+        alike = () if message.id is None else self.answered_by(BACK[direction], message.id)
         if not alike:
             likely = self._meant_for(direction, message)
             stray = self.why_stray(direction, message)
-            self._notified.discard(_BACK[direction])
+            self._notified.discard(BACK[direction])
             return ObservedMessage(direction, message, None, likely=likely, stray=stray)
         self._close(alike[0])
         if message.kind is Kind.RESULT and direction is Direction.OUT:
@@ -527,7 +522,7 @@ class ConversationState:
     def why_stray(self, direction: Direction, answer: Message) -> StrayCause:
         """Return why a response of this side answers no open request."""
         if answer.id is not None:
-            over = self._over.get((_BACK[direction], answer.id.key))
+            over = self._over.get((BACK[direction], answer.id.key))
             return over or self._why_unknown(direction, answer, answer.id)
         error = answer.body.get("error")
         code = error.get("code") if isinstance(error, dict) else None
@@ -539,11 +534,11 @@ class ConversationState:
 
     def may_answer_notification(self, direction: Direction) -> bool:
         """Return True if the other side sent a notification that nothing has answered yet."""
-        return _BACK[direction] in self._notified
+        return BACK[direction] in self._notified
 
     def _why_unknown(self, direction: Direction, answer: Message, own: RequestId) -> StrayCause:
         """Return why no request had the id of a response."""
-        asked = self.in_flight(_BACK[direction])
+        asked = self.in_flight(BACK[direction])
         if self._is_over(direction, own) or any(str(own.value) == one.id.value for one in asked):
             return StrayCause.OTHER_TYPE
         if answer.kind is Kind.ERROR and own.value == "server-error":
@@ -559,14 +554,14 @@ class ConversationState:
         """
         if answer.id is None or self._is_over(direction, answer.id):
             return None
-        asked = self.in_flight(_BACK[direction])
+        asked = self.in_flight(BACK[direction])
         waiting = [one for one in asked if not methods.of(one.method).stays_open]
         return waiting[0] if len(waiting) == 1 else None
 
     def _is_over(self, direction: Direction, own: RequestId) -> bool:
         """Return True if a finished request of the other side had this id, in any type."""
         return any(
-            side is _BACK[direction] and (value == own.value or str(value) == str(own.value))
+            side is BACK[direction] and (value == own.value or str(value) == str(own.value))
             for side, (_type, value) in self._over
         )
 

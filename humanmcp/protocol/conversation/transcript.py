@@ -15,7 +15,7 @@ import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 HELD: Final = "held"
 """Note of a line that a tap has held; a later frame says what happened to it."""
@@ -105,6 +105,13 @@ class Direction(enum.StrEnum):
     """The stderr of a real server behind a tap."""
     NOTE = "note"
     """Not a message: a note of the recording process."""
+
+
+BACK: Final[Mapping[Direction, Direction]] = {
+    Direction.IN: Direction.OUT,
+    Direction.OUT: Direction.IN,
+}
+"""The direction of a response to a line; of what is no message there is none."""
 
 
 class Frame(NamedTuple):
