@@ -198,7 +198,7 @@ class _Watch:
         capability = _LISTS.get(message.method)
         for (kind, seq), reaction in list(self.found.items()):
             if kind == f"list {capability}" and reaction.became in ("list.never", "list.unlisted"):
-                self._settle((kind, seq), "list.again", _since(reaction, frame))
+                self._settle((kind, seq), "list.again", _between(reaction, frame))
         self._called(message)
 
     def _called(self, message: Message) -> None:
@@ -218,7 +218,7 @@ class _Watch:
         asked = self.found.get(key)
         if asked is None:
             return
-        after = _since(asked, frame)
+        after = _between(asked, frame)
         actions = set(_actions(message))
         if message.kind is Kind.ERROR:
             became = "ask.refused"
@@ -253,9 +253,5 @@ def _plain(value: object) -> object:
     return RequestId.of(value).key if isinstance(value, (int, str)) else None
 
 
-def _between(first: Frame, last: Frame) -> float:
+def _between(first: Frame | ClientReaction, last: Frame) -> float:
     return max(0.0, seconds_of(last.at) - seconds_of(first.at))
-
-
-def _since(reaction: ClientReaction, frame: Frame) -> float:
-    return max(0.0, seconds_of(frame.at) - seconds_of(reaction.at))

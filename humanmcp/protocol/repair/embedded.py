@@ -113,14 +113,9 @@ def unescaped(text: str) -> str | None:
     if not _SLASHED.match(text):
         return None
     try:
-        plain = _without_slashes(text)
+        body = text.strip().removeprefix('"').removesuffix('"')
+        plain = str(json.loads(f'"{body}"', strict=False))
         json.loads(plain)
     except (ValueError, RecursionError):
         return None
     return plain
-
-
-def _without_slashes(text: str) -> str:
-    body = text.strip().removeprefix('"').removesuffix('"')
-    inner = json.loads(f'"{body}"', strict=False)
-    return str(inner)
