@@ -142,9 +142,7 @@ def _meant(value: Json) -> TextForm:
 
     An object without any member of the envelope is the result: humanmcp adds the envelope.
     """
-    if not isinstance(value, dict) or not _ENVELOPE.isdisjoint(value):
-        return TextForm.MESSAGE
-    if not _ENVELOPE.isdisjoint(map(half_width, value)):
+    if not isinstance(value, dict) or not _ENVELOPE.isdisjoint(map(half_width, value)):
         return TextForm.MESSAGE
     return TextForm.ERROR if {"code", "message"} <= set(value) <= _ERROR else TextForm.RESULT
 
@@ -274,8 +272,7 @@ def _check_plain(
     exchange: Exchange, text: str, form: TextForm, negotiated: NegotiatedState
 ) -> Verdict:
     """Check plain text: the text of a tool result, or of a model's turn."""
-    is_error = form is TextForm.TOOL_ERROR
-    result = plain_result(exchange, text, negotiated, is_error=is_error)
+    result = plain_result(exchange, text, negotiated, is_error=form is TextForm.TOOL_ERROR)
     line = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":{as_line(result)}}}'
     diagnostics = _plain_diagnostics(exchange, text, result, negotiated)
     size = size_of(line)
