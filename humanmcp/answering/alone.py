@@ -125,8 +125,7 @@ def open_exchange_of(text: str, form: TextForm, asked: Asked) -> TypedCase:
             raise stopped("check", "no request")
         message = found
     version = asked.version or versions.stated_in(message) or _asked_for(message)
-    is_alone = asked.request is None
-    return TypedCase(Exchange(1, message, version), text, form, is_alone=is_alone)
+    return TypedCase(Exchange(1, message, version), text, form, is_alone=asked.request is None)
 
 
 def _asked_for(request: jsonrpc.Message) -> str:
@@ -188,8 +187,7 @@ def judge_file(read: ReadFile, name: str, version: str = "") -> Iterator[Judged]
         return
     opened = open_exchange_of(read.text, TextForm.MESSAGE, Asked(version=version or None))
     verdict = opened.told_verdict()
-    method = opened.exchange.method
-    yield Judged(1, Direction.OUT, verdict.text, method, "", verdict.diagnostics)
+    yield Judged(1, Direction.OUT, verdict.text, opened.exchange.method, "", verdict.diagnostics)
 
 
 def told_of(read: ReadFile, name: str) -> list[Judged]:

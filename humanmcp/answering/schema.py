@@ -249,8 +249,7 @@ def verdict_shape(verdict: Verdict) -> VerdictShape:
 
 def checked_shape(verdict: Verdict, **more: str) -> CheckedShape:
     """Write the result of `check` for one answer."""
-    said = {**verdict_shape(verdict), "line": verdict.line, **more}
-    return cast("CheckedShape", said)
+    return cast("CheckedShape", {**verdict_shape(verdict), "line": verdict.line, **more})
 
 
 def outcome_shape(result: SendResult) -> OutcomeShape:

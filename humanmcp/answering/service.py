@@ -353,8 +353,7 @@ def draft_for(opened: OpenExchange, task: Task) -> Draft:
         for one in (item.draft, *reversed(item.kept)):
             if _task_of(held, one) is task:
                 return one
-    on = task is Task.ANSWER
-    return starting_draft(opened) if on else as_it_came(opened)
+    return starting_draft(opened) if task is Task.ANSWER else as_it_came(opened)
 
 
 # -- what is sent ---------------------------------------------------------------------------------

@@ -95,5 +95,4 @@ def gist_of_frame(frame: Frame) -> tuple[str, str] | None:
     if not is_of_step(frame):
         return None
     _, kind, name = [*frame.note.split(" ", 2), "", ""][:3]
-    inwards = frame.direction is Direction.IN
-    return kind_named(kind).gist(name, frame.text, inwards=inwards)
+    return kind_named(kind).gist(name, frame.text, inwards=frame.direction is Direction.IN)

@@ -178,8 +178,7 @@ class StopSignals:
         if os.name != "nt":  # there it need not be, and cannot
             os.set_blocking(self._writer, False)
         self._writer_before = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
-        listen = threading.Thread(target=self._listen, args=(reader,), name="signals", daemon=True)
-        listen.start()
+        threading.Thread(target=self._listen, args=(reader,), name="signals", daemon=True).start()
 
     def undo(self) -> None:
         """Restore the handlers of before. A second call changes nothing."""

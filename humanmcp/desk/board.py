@@ -210,9 +210,8 @@ class Board:
         last = self.inbox.last_frames_before(facts.name, 0, 1) if facts.is_open else ()
         tap = facts.is_open and facts.role.traits.holds
         kept = self.inbox.holds(facts.name) if tap else ()
-        holds = tuple(
-            one for one in kept if pattern_of(one) is None
-        )  # the others are allowed calls
+        # the others are allowed calls
+        holds = tuple(one for one in kept if pattern_of(one) is None)
         with self._lock:
             if not known or (seen.view.facts, seen.view.holds) != (facts, holds):
                 self._note("session", facts.name)

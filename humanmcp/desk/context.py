@@ -250,8 +250,7 @@ async def on_missing(request: Request, error: Exception) -> Response:
     """Answer that there is no such page, session or exchange."""
     if not request.scope["path"].startswith(API):
         return page(request, "missing.html", 404)
-    known = isinstance(error, StopError)
-    detail = sentence_of(error) if known else say(SECTION, "missing.help")
+    detail = sentence_of(error) if isinstance(error, StopError) else say(SECTION, "missing.help")
     return AsciiJson({"detail": detail}, status_code=404)
 
 

@@ -231,8 +231,7 @@ class InboxSession:
         self.keep(f"what became of outgoing message {ticket}", settle)
 
     def outgoing(self) -> list[tuple[str, Reply]]:
-        waiting = self.inbox.outgoing(self.name)
-        return [one for one in waiting if one[0] not in self._settling]
+        return [one for one in self.inbox.outgoing(self.name) if one[0] not in self._settling]
 
     def submissions(self) -> Sequence[tuple[Key | str, Reply]]:
         """Return the replies and outgoing messages that people submitted, oldest first.

@@ -373,8 +373,7 @@ def _tell(wanted: Wanted, **more: object) -> None:
         waiting=wanted.sentence(host.waiting),
         approval=wanted.sentence(host.approval) if host.approval else "",
     )
-    shape = cast("ConfigShape", {**entry, **more})
-    json_to_stdout(shape)
+    json_to_stdout(cast("ConfigShape", {**entry, **more}))
 
 
 def tell_what_now(host: Host, kept: Path | None) -> None:

@@ -62,8 +62,7 @@ async def enter(request: Request, response: Response, body: LoginBody) -> Logged
 
     All addresses then begin with `path`; the browser sends the cookie only there.
     """
-    desk = desk_of(request)
-    door, device = desk.door, _device_that_asks(request)
+    door, device = desk_of(request).door, _device_that_asks(request)
     if body.key:
         login = door.enter_with_key(body.key, device)
     else:

@@ -118,8 +118,7 @@ class _CheckedSession:
 
     def _own(self, inbox: DeskInbox, view: SessionView, until: float) -> bool:
         """Return True if no line is left."""
-        frames = while_wanted(inbox.frames(view.facts.name, self._last))
-        for at, frame in enumerate(frames):
+        for at, frame in enumerate(while_wanted(inbox.frames(view.facts.name, self._last))):
             self._is_cut = self._taken == MOST_CHECKED
             if self._is_cut or (at and time.monotonic() > until):
                 return self._is_cut

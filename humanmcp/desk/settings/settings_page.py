@@ -207,5 +207,4 @@ def mistake_page(
     found = mistakes.find_mistake(code)
     if found is None:
         raise UnknownItemError(code)
-    shown = halves(found)
-    return page(request, template, mistake=found, halves=shown, **values)
+    return page(request, template, mistake=found, halves=halves(found), **values)

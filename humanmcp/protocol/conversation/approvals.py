@@ -124,8 +124,7 @@ class Approval(NamedTuple):
         """True for one question with one answer, or unread ones: the usual text box is enough."""
         if self.kind != QUESTION or self.problem not in ("", *asking.PROBLEMS):
             return False
-        several = len(self.questions) > 1 or any(one.multiple for one in self.questions)
-        return not several
+        return len(self.questions) <= 1 and not any(one.multiple for one in self.questions)
 
 
 def approval_of(

@@ -369,8 +369,7 @@ def refusal_of(target: str, headers: Headers, address: HttpAddress) -> HttpRefus
     although no key is required, starts a login that cannot succeed.
     """
     host, path = _asked_for(target, (headers.get("host") or "").lower())
-    hosts = headers.all("host")
-    if len(hosts) != 1:
+    if len(headers.all("host")) != 1:
         return ONE_HOST
     if host not in address.authorities:
         return WRONG_HOST

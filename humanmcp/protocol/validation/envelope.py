@@ -199,8 +199,7 @@ def no_method(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
         return ()
     is_error = kind_of_answer(answer.value) is Kind.ERROR
     form = "error" if is_error else "request" if isinstance(answer.value["method"], str) else ""
-    fix = delete(("method",))
-    return (kinds.method_in_answer(("method",), fix, at_name=True, form=form),)
+    return (kinds.method_in_answer(("method",), delete(("method",)), at_name=True, form=form),)
 
 
 @rule()

@@ -474,8 +474,7 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     It goes on with what the process before this one left of its sessions at the port in `inbox`.
     """
     attendant = Attendant()
-    run_it = partial(attendant.run, for_ever=True)
-    thread = threading.Thread(target=run_it, name="attendant")
+    thread = threading.Thread(target=partial(attendant.run, for_ever=True), name="attendant")
     thread.start()
 
     async def run() -> None:
