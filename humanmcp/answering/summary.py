@@ -465,13 +465,21 @@ def folder_of(facts: SessionFacts) -> str:
     return one_line(f"…/{parent}/{name}" if parent else name, 80)
 
 
+_LONGEST_LETTER: Final = 4
+"""Characters: an inbox of 475,254 sessions has no longer one."""
+
+
 def sessions_named(sessions: Iterable[SessionFacts], name: str) -> list[SessionFacts]:
-    """Find sessions by their letter, else by their name or its end, else by its beginning."""
+    """Find sessions by their letter, else by their name or its end, else by its beginning.
+
+    What could be a letter is no beginning: that of a session which is gone would be another's.
+    """
     listed, lowered = list(sessions), name.lower()
+    begins = bool(name) and not (name.isalpha() and len(name) <= _LONGEST_LETTER)
     for found in (
         [one for one in listed if one.letter == lowered],
         [one for one in listed if name in (one.name, one.name.rpartition("-")[2])],
-        [one for one in listed if name and one.name.startswith(name)],
+        [one for one in listed if begins and one.name.startswith(name)],
     ):
         if found:
             return found

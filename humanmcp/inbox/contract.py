@@ -20,7 +20,8 @@ The promises
    What is parked in it (`Waiting.parked`) stays pending, and people may answer it.
    Where its client can come back (`SessionFacts.comes_back`), one other process may `resume` it.
    The process that ran it before records nothing more in it, and so says nothing more.
-9. Every session that is listed has a letter. It never changes, and two sessions never share one.
+9. Every session that is listed has a letter. It never changes, and two sessions never share one,
+   also not when the first of them was forgotten.
 10. Who waits need not look all the time: after `send`, `save`, `say` and `hold` the session's
    bell rings. A ring may be lost with a crash, so a slow look stays the safety net.
 11. A guest's session (`join`) belongs to no process: each exchange in it belongs to the one that

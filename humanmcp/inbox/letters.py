@@ -77,9 +77,12 @@ class Letters:
         return [number - 1 for number in numbers]
 
     def sweep(self, sessions: Path) -> None:
-        """Free the letters of sessions whose folders are gone."""
+        """Drop the records of sessions whose folders are gone, but for the last letter of all.
+
+        No letter comes again: what was listed by its name must never name another one's prompt.
+        """
         with suppress(FileNotFoundError):
-            for rank in self._taken():
+            for rank in self._taken()[:-1]:
                 path = self._path / records.LETTER_TAKEN.format(rank + 1)
                 with suppress(OSError, records.UnreadableError):
                     name = records.decode(read_file(path)).get("session")

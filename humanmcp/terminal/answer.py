@@ -36,6 +36,7 @@ from humanmcp.terminal.inbox import (
     label,
     listed_sessions,
     must_be_listed,
+    names_only,
     open_inbox,
     standing_sentence,
 )
@@ -167,7 +168,8 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
     _as_decision(answering.opened, arguments)
     _as_ready(answering.opened, arguments)
     if is_decided(arguments):
-        if not arguments.number and not arguments.digest and arguments.deny is None:
+        is_seen = arguments.digest or names_only(arguments.number, answering.opened)
+        if not is_seen and arguments.deny is None:
             # another request may have come in the place of the one that was seen
             raise stopped("choose", "not named", name=answering.name)
         return decide(answering, arguments)

@@ -446,11 +446,24 @@ def choose(inbox: DeskInbox, wanted: str) -> OpenExchange:
     return found[0]
 
 
+def names_only(wanted: str, opened: OpenExchange) -> bool:
+    """Return True if a name means this exchange, and can never mean another one.
+
+    The name of a session, or the beginning of one, means another exchange once this one has ended.
+    """
+    (session, number), letter = opened.key, opened.facts.letter
+    names = {str(number), f"{session}/{number}", f"{letter}/{number}"}
+    names |= {f"{letter}{number}{line}" for line in ("", "/2") if opened.facts.role.traits.is_guest}
+    return not names.isdisjoint((wanted, wanted.lower()))
+
+
 def _guest_of(everybody: Iterable[SessionFacts], wanted: str) -> SessionFacts | None:
     """Return the agent whose prompt has this name: `b3/2`, or `b3`."""
     named = _PROMPT.fullmatch(wanted)
-    found = sessions_named(everybody, named["letter"]) if named else []
-    return next((one for one in found if one.role.traits.is_guest), None)
+    letter = named["letter"].lower() if named else ""
+    return next(
+        (one for one in everybody if one.letter == letter and one.role.traits.is_guest), None
+    )
 
 
 def _of_number(

@@ -999,6 +999,22 @@ class InboxContract:
         assert server.begin_session(SessionFacts("", AT)) != first
         assert {one.name: one.letter for one in store.view().sessions()}.items() > wanted.items()
 
+    def test_the_letter_of_a_forgotten_session_never_comes_again(self, store: Store) -> None:
+        """Also that of the newest one, and of an agent that goes on."""
+        server, desk = store.view(), store.view()
+        agent = SessionFacts("claude-code-0123456789abcdef", AT, Role.AGENT)
+        for letter in "ab":
+            store.view().join(agent)
+            assert desk.facts(agent.name).letter == letter
+            desk.forget_session(agent.name)
+            desk.sweep()
+        first = server.begin_session(SessionFacts("", AT))
+        server.end(first)
+        desk.forget_session(first)
+        desk.sweep()
+        last = store.view().begin_session(SessionFacts("", AT))
+        assert {one.name: one.letter for one in desk.sessions()} == {last: "d"}
+
     def test_many_sessions_that_begin_at_once_share_no_letter(self, store: Store) -> None:
         """Of two that want the same one, one gets the next."""
         with ThreadPoolExecutor(8) as pool:

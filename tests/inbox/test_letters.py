@@ -47,8 +47,8 @@ def test_desks_that_show_such_sessions_at_once_give_one_letter(home: Path) -> No
     assert len(set(seen[0].values())) == 12
 
 
-def test_a_letter_is_free_again_when_its_folder_is_gone_and_not_before(home: Path) -> None:
-    """Two sessions of the page never bear one letter, also after one was removed."""
+def test_no_letter_comes_again_when_its_folder_is_gone(home: Path) -> None:
+    """Two sessions never bear one letter, also after all of them were removed; one record stays."""
     inbox = FolderInbox(home)
     board = Board(inbox)
     first, second = (
@@ -68,7 +68,8 @@ def test_a_letter_is_free_again_when_its_folder_is_gone_and_not_before(home: Pat
         inbox.end(name)
         shutil.rmtree(home / records.SESSIONS / name)
     inbox.sweep()
-    assert inbox.facts(inbox.begin_session(SessionFacts("", ""))).letter == "a"
+    assert len(list((home / records.LETTERS).iterdir())) == 1
+    assert inbox.facts(inbox.begin_session(SessionFacts("", ""))).letter == "d"
 
 
 def test_page_and_terminal_name_one_session_alike(home: Path) -> None:

@@ -107,6 +107,15 @@ def test_a_long_input_is_allowed_with_the_digest_that_show_printed(
     assert decided(room, key)["behavior"] == "allow"
 
 
+@pytest.mark.parametrize("wanted", ["3", "a/3", "A/3", "{}/3"])
+def test_each_name_that_means_one_message_for_ever_may_allow(
+    asked: Callable[[str], Key], room: Room, shell: Shell, wanted: str
+) -> None:
+    key = asked(permission("Bash", command="ls"))
+    assert shell("answer", wanted.format(key.session), "--allow").status == 0
+    assert decided(room, key)["behavior"] == "allow"
+
+
 def test_several_questions_are_answered_by_numbers_and_own_words(
     asked: Callable[[str], Key], room: Room, shell: Shell
 ) -> None:
@@ -130,10 +139,12 @@ def test_what_is_allowed_on_the_command_line_is_named(
 ) -> None:
     """The only one that waits may be another one than a minute ago."""
     key = asked(permission("Bash", command="ls"))
-    ran = shell("answer", *words)
-    assert ran.status == 2
-    assert "Type the number of the message that you have seen; 3 is waiting now." in ran.err
-    assert decided(room, key) is None
+    name = key.session
+    for wanted in ("", "a", "A", name, name[:-1], f"{name[:-1]}/3", f"{name[-4:]}/3"):
+        ran = shell("answer", *filter(None, [wanted]), *words)
+        assert ran.status == 2
+        assert "Type the number of the message that you have seen; 3 is waiting now." in ran.err
+        assert decided(room, key) is None
     digest = digest_of(room.inbox.item(key).line)
     assert shell("answer", "--allow", "--digest", digest).status == 0
 

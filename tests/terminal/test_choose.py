@@ -2,6 +2,7 @@
 
 import pytest
 
+from humanmcp.inbox.contract import Item, Role, SessionFacts
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.terminal.inbox import choose, label, listed_sessions
@@ -61,6 +62,19 @@ def test_a_session_can_be_named_by_letter_name_beginning_or_last_characters(room
     for name in ("b", "B", second, second[:-1], second.rpartition("-")[2]):
         item = choose(room.inbox, f"{name}/1").item
         assert item.key == wanted
+
+
+@pytest.mark.parametrize("wanted", ["c1/2", "c1", "c/1", "claude1/2", "clau/1", "q1/2", "C1/2"])
+def test_what_may_be_the_letter_of_a_session_is_never_the_beginning_of_another_name(
+    room: Room, wanted: str
+) -> None:
+    """The letter of an agent that is gone named the prompt of the one that is left."""
+    agent = SessionFacts("claude-code-0123456789abcdef", "2026-11-20T18:49:07Z", Role.AGENT)
+    room.inbox.join(agent)
+    key = room.inbox.enter(agent.name)
+    room.inbox.deliver(Item(key, "{}", "PermissionRequest", "", "", "2026-11-20T18:49:07Z"))
+    assert choose(room.inbox, "a1/2").key == choose(room.inbox, "claude-/1").key == key
+    assert why(room, wanted).code in {"no session", "no number"}
 
 
 def test_a_beginning_of_two_names_is_refused_with_the_choices(room: Room) -> None:

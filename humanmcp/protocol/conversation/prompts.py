@@ -393,13 +393,13 @@ def _input(raw: str) -> str:
     return raw if raw.lstrip().startswith("{") else ""
 
 
-def can_change(prompt: AgentPrompt, text: str = "{}") -> bool:
-    """Return True if the agent runs this input instead of its own.
+def can_change(prompt: AgentPrompt, text: str = "") -> bool:
+    """Return True if the agent runs this input instead of its own; "" for any input at all.
 
     Gemini CLI merges it into its own, so no member can be left out.
     """
     event = prompt.event
-    if not event.changes or event.form.wraps != "input" or text == "{}":
+    if not event.changes or event.form.wraps != "input" or not text:
         return event.changes
     return {name for name, *_ in members(prompt.input)} <= {name for name, *_ in members(text)}
 

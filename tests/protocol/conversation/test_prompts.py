@@ -1,6 +1,7 @@
 """What agents send to a hook, and what each of them is answered."""
 
 import json
+import re
 from typing import Any, Final
 
 import pytest
@@ -304,8 +305,10 @@ def test_an_input_that_an_agent_merges_cannot_lose_a_member() -> None:
     given = {**GEMINI, "tool_input": {"command": "ls", "dir": "/"}}
     prompt = read_prompt(json.dumps(given))
     assert can_change(prompt, '{"command": "pwd", "dir": "/"}')
-    with pytest.raises(ValueError, match="pwd"):
-        answer(prompt, Decided("allow", "", '{"command": "pwd"}'))
+    for changed in ('{"command": "pwd"}', "{}", "{ }"):
+        assert not can_change(prompt, changed)
+        with pytest.raises(ValueError, match=re.escape(changed)):
+            answer(prompt, Decided("allow", "", changed))
 
 
 @pytest.mark.parametrize(
