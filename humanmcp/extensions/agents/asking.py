@@ -24,6 +24,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -105,9 +106,11 @@ class PromptWaiting:
             )
         )
         asked = prompts.approval_of_prompt(prompt, self._text)
-        if guests.fitting_pattern(self._inbox, facts, asked) is not None:
+        is_allowed = partial(guests.fits_pattern, self._inbox, facts, asked)
+        if is_allowed():
             reply = Reply(allowed(asked), TextForm.DECISION, by=ALLOWED, at=self._stamp())
-            return not self._decide(reply)
+            with suppress(guests.TakenBackError):
+                return not self._decide(reply, is_allowed)
         return True
 
     def _stamp(self) -> str:
@@ -151,8 +154,12 @@ class PromptWaiting:
 
     # -- deciding ---------------------------------------------------------------------------------
 
-    def _decide(self, reply: Reply) -> bool:
-        """Print the decision of a reply. Return True unless it goes back to the person."""
+    def _decide(self, reply: Reply, is_allowed: Callable[[], bool] = lambda: True) -> bool:
+        """Print the decision of a reply. Return True unless it goes back to the person.
+
+        Raises:
+            TakenBackError: it is not allowed any more as it is recorded.
+        """
         verdict = prompts.judge(self._prompt, reply.text, reply.form)
         decided = prompts.decided_in(self._prompt, reply.text)
         if verdict.line is None or decided is None:
@@ -161,7 +168,8 @@ class PromptWaiting:
         action = prompts.action_of(self._prompt, decided)
         action = reply.by if reply.by in guests.ENDINGS else action
         said = verdict.line
-        why = self._keep(partial(self._record, Direction.OUT, said.encode(), reply, action))
+        record = partial(self._record, Direction.OUT, said.encode(), reply, action, is_allowed)
+        why = self._keep(record)
         if why and decided.behavior == "allow":
             self._give_up(say(SECTION, "unrecorded", why=why), Standing.UNRECORDED)
         elif self._printer.print(said, decided.message if decided.behavior == "deny" else ""):
@@ -181,7 +189,12 @@ class PromptWaiting:
         guests.amend_record(self._inbox, self._inbox.item(self.key), action, self._stamp(), said)
 
     def _record(
-        self, direction: Direction, raw: bytes, reply: Reply | None = None, action: str = ""
+        self,
+        direction: Direction,
+        raw: bytes,
+        reply: Reply | None = None,
+        action: str = "",
+        is_allowed: Callable[[], bool] = lambda: True,
     ) -> None:
         """Add what came or goes out to the transcript, with the record of the decision."""
         at, note = self._stamp(), prompts.note_of(self._prompt)
@@ -190,7 +203,7 @@ class PromptWaiting:
         if reply is not None:
             about = guests.decision_about(self.key, self._prompt, self._text, raw.decode(), action)
             frame, decision = frame._replace(by=reply.by), signed(about, reply, at)
-        guests.write_down(self._inbox, self.key.session, frame, decision)
+        guests.write_down(self._inbox, self.key.session, frame, decision, is_allowed)
 
     @staticmethod
     def _keep(write: Callable[[], object]) -> str:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.inbox.contract import Inbox, Item, Key
-    from humanmcp.protocol.conversation.allow_patterns import AllowPattern
     from humanmcp.protocol.conversation.approvals import Approval
 
 KEYBOARD: Final = "keyboard"
@@ -56,11 +55,11 @@ def begin_facts(prompt: AgentPrompt, started: str) -> SessionFacts:
     )
 
 
-def fitting_pattern(inbox: Inbox, facts: SessionFacts, approval: Approval) -> AllowPattern | None:
-    """Return the pattern by which an agent is allowed this without asking; None to ask."""
-    if not facts.is_one_client:
-        return None
-    return next((one for one in patterns_in(inbox.holds(facts.name)) if one.fits(approval)), None)
+def fits_pattern(inbox: Inbox, facts: SessionFacts, approval: Approval) -> bool:
+    """Return True if a pattern allows an agent this without asking."""
+    return facts.is_one_client and any(
+        one.fits(approval) for one in patterns_in(inbox.holds(facts.name))
+    )
 
 
 # -- what another hook tells ----------------------------------------------------------------------
@@ -141,12 +140,26 @@ def decision_about(
     return DecisionRecord(*key, prompt.name, asked, answered, action=action, agent=agent)
 
 
+class TakenBackError(Exception):
+    """A person has taken back meanwhile what had been allowed."""
+
+
 def write_down(
-    inbox: Inbox, session: str, frame: Frame, decision: DecisionRecord | None = None
+    inbox: Inbox,
+    session: str,
+    frame: Frame,
+    decision: DecisionRecord | None = None,
+    is_allowed: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Add a line to the transcript of an agent, with the record of a decision."""
+    """Add a line to the transcript of an agent, with the record of a decision.
+
+    Raises:
+        TakenBackError: it is not allowed any more. Nothing changes that until it is written.
+    """
 
     def write(tail: Tail) -> tuple[list[Frame], Tail]:
+        if not is_allowed():
+            raise TakenBackError
         own = frame._replace(seq=tail.seq + 1)
         if decision is None:
             return [own], tail._replace(seq=own.seq)

@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
@@ -19,11 +19,13 @@ from humanmcp.answering.open_exchange import OpenExchange, open_exchange_of
 from humanmcp.answering.standing import Standing
 from humanmcp.extensions.agents.asking import PromptWaiting
 from humanmcp.extensions.agents.printer import Printer
-from humanmcp.inbox.contract import Key
+from humanmcp.inbox import life_lock
+from humanmcp.inbox.contract import Key, StoreError, Tail
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.decisions import ChainEnd, verify_decisions
 from humanmcp.protocol.conversation.prompts import read_prompt
-from tests.inbox.crashing import Countdown, failing_at, killed_at
+from humanmcp.protocol.conversation.transcript import Frame
+from tests.inbox.crashing import Countdown, failing_at, killed_at, watched
 from tests.protocol.conversation.test_prompts import CLAUDE
 
 LIMIT: Final = 600.0
@@ -109,10 +111,7 @@ def test_what_is_recorded_and_told_is_what_the_agent_was_told(
         home = tmp_path / str(call)
         hook = Hook(home)
         if how == "allowed by a pattern":
-            assert hook.waiting.is_shown()
-            opened = hook.decide("allow")
-            approvals.allow_like(opened, approvals.patterns_of(opened)[0])
-            hook.go_on()
+            _allow_like(hook)
             hook = Hook(home)
         else:
             assert hook.waiting.is_shown()
@@ -125,6 +124,62 @@ def test_what_is_recorded_and_told_is_what_the_agent_was_told(
         if not countdown.happened:
             return
     raise AssertionError(f"more than {MORE_CALLS_THAN_ANY} calls")
+
+
+def _allow_like(hook: Hook) -> None:
+    """Let a person allow it and the same from now on."""
+    assert hook.waiting.is_shown()
+    opened = hook.decide("allow")
+    approvals.allow_like(opened, approvals.patterns_of(opened)[0])
+    hook.go_on()
+
+
+class _TakingBack:
+    """A person who takes every pattern back before the n-th call that changes something."""
+
+    def __init__(self, hook: Hook, session: str, at: int) -> None:
+        self._hook, self._session, self._at = hook, session, at
+        self._desk = FolderInbox(hook.inbox.home)
+        self._share = hook.inbox.share
+        self.count = 0
+        self.is_before = False
+        """They were taken back, and no decision had been recorded."""
+
+    def share(self, session: str, write: Callable[[Tail], tuple[Sequence[Frame], Tail]]) -> None:
+        """Look between the reading of the patterns and the record of what they allow."""
+        self.look()
+        self._share(session, write)
+
+    def look(self) -> None:
+        self.count += 1
+        if self.count == self._at:
+            number = self._hook.key.number
+            frames = self._desk.frames(self._session)
+            recorded = any(one.decision for one in frames if one.number == number)
+            with contextlib.suppress(StoreError):  # it is the hook's turn
+                self._desk.change_holds(self._session, lambda _: ())
+                self.is_before = not recorded
+
+
+def test_a_pattern_that_was_taken_back_before_it_was_recorded_allows_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each single moment: what was said to be taken back is not in force any more."""
+    monkeypatch.setattr(life_lock, "TURN_WITHIN", 0.0)
+    outcomes = set()
+    for call in range(1, MORE_CALLS_THAN_ANY):
+        home = tmp_path / str(call)
+        first = Hook(home)
+        _allow_like(first)
+        hook = Hook(home)
+        taking = _TakingBack(hook, first.key.session, call)
+        monkeypatch.setattr(hook.inbox, "share", taking.share)
+        with watched(taking.look):
+            hook.go_on()
+        if taking.count < call:
+            break
+        outcomes.add((taking.is_before, hook.said))
+    assert outcomes == {(True, ""), (False, "allow")}
 
 
 def _assert_agreed(home: Path, hook: Hook, when: str) -> None:
