@@ -81,6 +81,8 @@ class Standing(enum.StrEnum):
     """The same; the agent does not tell what became of it."""
     ALLOW_UNUSED = "allow unused"
     """The same; the agent has ended its turn, and nothing shows that it ran."""
+    ALLOW_EQUAL = "allow equal"
+    """The same; an equal one ran, and nothing tells whether it was this one."""
     ALLOWED = "allowed"
     """It ran."""
     CHANGED = "changed"
@@ -230,7 +232,7 @@ def _decided(item: Item) -> Standing:
     if answer.action not in {*PERMITS, "deny"} or answer.became in {RAN, READ}:
         return found
     if answer.became == Standing.EQUAL_RAN:
-        return Standing.EQUAL_RAN
+        return Standing.EQUAL_RAN if answer.action == "deny" else Standing.ALLOW_EQUAL
     prompt = prompt_of(item)
     if answer.action == "deny":
         is_sure = answer.became or prompt.is_beside is False

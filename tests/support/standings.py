@@ -182,6 +182,7 @@ TABLE: Final[list[tuple[Standing, Item, Life]]] = [
     (Standing.ALLOW_SENT, decided("change"), Life.OPEN),
     (Standing.ALLOW_SENT, decided("answer"), Life.OPEN),
     (Standing.ALLOW_UNUSED, decided("allow", became="ended"), Life.OPEN),
+    (Standing.ALLOW_EQUAL, decided("change", became="equal ran"), Life.OPEN),
     (Standing.ALLOW_UNTOLD, decided("allow", host="gemini-cli", method="BeforeTool"), Life.OPEN),
     (Standing.ALLOWED, decided("allow", became="ran"), Life.CLOSED),
     (Standing.ALLOWED, decided("allow", became="ran", host="codex"), Life.CLOSED),

@@ -104,13 +104,19 @@ def _has_ended(event: AgentPrompt, asked: AgentPrompt) -> bool:
 def _tool_ran(inbox: Inbox, event: AgentPrompt, asked: Sequence[Item], at: str) -> Item | None:
     """Note that a tool has run. Return the prompt by whose permission it did, if that was ours."""
     same, is_sure = _same(event, asked)
-    for one in same:  # of two equal ones that were allowed, each is marked once
-        if _action(one) in standing.PERMITS and inbox.fetched(one.key, at, standing.RAN):
-            return one
     denied = [one for one in same if _action(one) == "deny"]
     asking = [one for one in same if one.answer is None]
+    may_have = any(prompt_of(one).is_beside is not False for one in asking)
+    became = Standing.EQUAL_RAN if may_have and not is_sure else standing.RAN
+    # of two equal ones that were allowed, each is marked once
+    allowed = (one for one in same if _action(one) in standing.PERMITS)
+    marked = next((one for one in allowed if inbox.fetched(one.key, at, became)), None)
+    if marked is not None:
+        if became == standing.RAN:
+            return marked
+        denied = []
     twins = [standing.twins_of(one) for one in asking]
-    left = max(twins, default=0) + twins.count(0) + len(denied) - 1
+    left = max(twins, default=0) + twins.count(0) + len(denied) - (marked is None)
     for one in asking:
         if left <= 0:
             _take_away(inbox, one, KEYBOARD)
