@@ -694,6 +694,9 @@ class ServerInbox(SharedInbox, Protocol):
     def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
         """Replace the request (a client repeated it under a new id) and how long it may wait."""
 
+    def guest_session(self, name: str) -> str:
+        """Return the name of a guest's session: another one each time that it was forgotten."""
+
     def join(self, facts: SessionFacts) -> None:
         """Be a part of a guest's session, which is begun with these facts if it is not there."""
 

@@ -302,6 +302,10 @@ class FolderInbox:
 
     # -- a guest's session ----------------------------------------------------------------------
 
+    def guest_session(self, name: str) -> str:
+        forgotten = self.home / records.FORGOTTEN
+        return records.guest_session(name, lambda one: (forgotten / one).exists())
+
     def join(self, facts: SessionFacts) -> None:
         with keeping("new session"):
             self._make_folders()
@@ -583,6 +587,9 @@ class FolderInbox:
 
         folder, facts = self._folder(session), self.facts(session)
         with keeping("forgetting", name=session):
+            if facts.role.traits.is_guest:  # first: who is killed in between has another session
+                (self.home / records.FORGOTTEN).mkdir(mode=0o700, exist_ok=True)
+                (self.home / records.FORGOTTEN / session).touch(mode=0o600)
             forget_session(folder, facts)
             FormDrafts(self.home).forget_place(session)
             self._letters.sweep(self._path)

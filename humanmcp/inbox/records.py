@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Mapping
 from functools import partial
+from itertools import chain, count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -54,6 +55,8 @@ LETTERS: Final = "letters"
 """Which session has which letter."""
 LETTER_TAKEN: Final = "{:04d}.json"
 """The file of a letter, by its number from 1: Windows takes no `con.json`."""
+FORGOTTEN: Final = "forgotten"
+"""An empty file for each session of an agent that was forgotten: its name never comes again."""
 WRITERS: Final = "writers"
 """Who writes an answer now: a file for each window."""
 WRITER: Final = "{}.json"
@@ -120,6 +123,12 @@ _NUMBER: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 def session_name(stamp: str, suffix: str) -> str:
     """Name a session by the second it began in (20261120T184907Z) and four random digits."""
     return f"{stamp}-{suffix}"
+
+
+def guest_session(name: str, is_forgotten: Callable[[str], bool]) -> str:
+    """Return the first name of a guest that was never forgotten: `NAME`, `NAME_2`, `NAME_3`."""
+    names = chain([name], (f"{name}_{life}" for life in count(2)))
+    return next(one for one in names if not is_forgotten(one))
 
 
 def is_session_name(name: str) -> bool:

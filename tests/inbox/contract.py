@@ -999,15 +999,19 @@ class InboxContract:
         assert server.begin_session(SessionFacts("", AT)) != first
         assert {one.name: one.letter for one in store.view().sessions()}.items() > wanted.items()
 
-    def test_the_letter_of_a_forgotten_session_never_comes_again(self, store: Store) -> None:
-        """Also that of the newest one, and of an agent that goes on."""
+    def test_no_name_of_a_forgotten_session_comes_again(self, store: Store) -> None:
+        """No letter, also that of the newest one; and no name of an agent that goes on."""
         server, desk = store.view(), store.view()
-        agent = SessionFacts("claude-code-0123456789abcdef", AT, Role.AGENT)
-        for letter in "ab":
-            store.view().join(agent)
-            assert desk.facts(agent.name).letter == letter
-            desk.forget_session(agent.name)
+        own = "claude-code-0123456789abcdef"
+        for letter, name in (("a", own), ("b", f"{own}_2")):
+            assert desk.guest_session(own) == name
+            store.view().join(SessionFacts(name, AT, Role.AGENT))
+            assert desk.facts(name).letter == letter
+            assert desk.guest_session(own) == name
+            desk.forget_session(name)
             desk.sweep()
+        assert desk.guest_session(own) == f"{own}_3"
+        assert desk.guest_session(own[:-1]) == own[:-1]
         first = server.begin_session(SessionFacts("", AT))
         server.end(first)
         desk.forget_session(first)

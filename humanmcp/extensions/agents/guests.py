@@ -37,16 +37,16 @@ _REMEMBERED: Final = 400
 """The newest lines among which a killed process may have left a decision."""
 
 
-def guest_name(prompt: AgentPrompt) -> str:
+def guest_name(inbox: Inbox, prompt: AgentPrompt) -> str:
     """Name the session of an agent; one that names none of its own is known by its folder."""
     own = prompt.session or f"\0{prompt.folder}"
-    return f"{prompt.host or 'agent'}-{sha256(own)[:16]}"
+    return inbox.guest_session(f"{prompt.host or 'agent'}-{sha256(own)[:16]}")
 
 
-def begin_facts(prompt: AgentPrompt, started: str) -> SessionFacts:
+def begin_facts(inbox: Inbox, prompt: AgentPrompt, started: str) -> SessionFacts:
     """Return what is known of an agent at its first prompt."""
     return SessionFacts(
-        guest_name(prompt),
+        guest_name(inbox, prompt),
         started,
         Role.AGENT,
         client=LABELS.get(prompt.host, ""),
@@ -70,7 +70,7 @@ def note_event(inbox: Inbox, event: AgentPrompt, at: str, tell: Callable[[str], 
 
     `tell` prints a note to the agent, and returns True if it was printed.
     """
-    session = guest_name(event)
+    session = guest_name(inbox, event)
     try:
         waiting = [one for one in inbox.items(session) if not one.reply]
     except UnknownItemError:  # it has never asked

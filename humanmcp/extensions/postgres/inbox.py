@@ -563,6 +563,10 @@ _FORGET: Final = """
 WITH large AS (
     DELETE FROM humanmcp.large WHERE session = %(session)s AND number = %(number)s)
 DELETE FROM humanmcp.exchanges WHERE session = %(session)s AND number = %(number)s"""
+_FORGET_SESSION: Final = "DELETE FROM humanmcp.sessions WHERE id = %(session)s"
+_FORGET_GUEST: Final = f"""
+WITH gone AS ({_FORGET_SESSION} RETURNING inbox, name)
+INSERT INTO humanmcp.forgotten SELECT inbox, name FROM gone ON CONFLICT DO NOTHING"""
 _BLANK: Final = """
 UPDATE humanmcp.frames SET record = %(record)s, changed = pg_current_xact_id()
 WHERE session = %(session)s AND seq = %(seq)s"""
@@ -676,7 +680,7 @@ class PostgresInbox(Taking):
             raise forgetting.NotForgottenError("still runs", session=facts.letter or facts.name)
         forgetting.forget_texts(self.home / TEXTS / session, facts, self.frames(session))
         FormDrafts(self.home).forget_place(session)
-        sql = "DELETE FROM humanmcp.sessions WHERE id = %(session)s"
+        sql = _FORGET_GUEST if facts.role.traits.is_guest else _FORGET_SESSION
         self._db.run(sql, session=self._ids.pop(session))
         self._ring()
 

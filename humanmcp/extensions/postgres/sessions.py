@@ -73,6 +73,9 @@ FROM humanmcp.sessions WHERE inbox = %(inbox)s"""
 _JOIN: Final = """
 INSERT INTO humanmcp.sessions (inbox, name, http_id, facts, probe, owner, shared)
 VALUES (%(inbox)s, %(name)s, '', %(facts)s, false, 0, true) ON CONFLICT DO NOTHING"""
+_FORGOTTEN: Final = """
+SELECT name FROM humanmcp.forgotten
+WHERE inbox = %(inbox)s AND (name = %(name)s OR starts_with(name, %(name)s || '_'))"""
 _SWEEP_LEFT: Final = """
 UPDATE humanmcp.exchanges SET state = 'abandoned', changed = pg_current_xact_id()
 WHERE session = %(session)s AND humanmcp.state_of(state, owner) <> state"""
@@ -173,6 +176,10 @@ class SessionRows:
         return name
 
     # -- a guest's session ----------------------------------------------------------------------
+
+    def guest_session(self, name: str) -> str:
+        rows = self._db.run(_FORGOTTEN, inbox=self._inbox, name=name)
+        return records.guest_session(name, {one for (one,) in rows}.__contains__)
 
     def join(self, facts: SessionFacts) -> None:
         if not records.is_session_name(facts.name):
