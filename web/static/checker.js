@@ -38,8 +38,7 @@ export class Checker {
     const asked = ++this.asked;
     const { text } = this.draft;
     try {
-      const fields = this.fields?.byPointer ?? {};
-      const verdict = await this.ask("check", { fields });
+      const verdict = await this.ask("check", { fields: this.fields?.byPointer });
       if (asked !== this.asked || text !== this.draft.text) return;
       this.verdict = verdict;
       this.checked = text;
@@ -60,7 +59,7 @@ export class Checker {
 
   /** Send was pressed on what cannot be sent: a room counts it, as over HTTP. */
   countTry() {
-    this.ask("check", { sent: true, fields: this.fields?.byPointer ?? {} }).catch(() => {});
+    this.ask("check", { sent: true, fields: this.fields?.byPointer }).catch(() => {});
   }
 
   // Whether the verdict is about what is written now.

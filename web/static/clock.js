@@ -62,9 +62,7 @@ function speak(now, before) {
   if (!limit) return null;
   const left = Number(limit.dataset.until) - now;
   for (const mark of SPOKEN) {
-    if (before !== null && before > mark && left <= mark && left > 0) {
-      tell("left", { seconds: mark });
-    }
+    if (before !== null && before > mark && left <= mark && left > 0) tell("left", { seconds: mark });
   }
   return left;
 }

@@ -1,7 +1,7 @@
 // What the check says: at the fields of a form and under the box, with the line that would go out.
 
 import { TEXT_PATH } from "./document.js";
-import { all, button, byId, first, make, maybe, quoted, Shown } from "./dom.js";
+import { all, button, byId, first, make, quoted, Shown } from "./dom.js";
 import { stringAt, unitsAt } from "./jsontext.js";
 import { at } from "./loginpath.js";
 import { say, tellFailed, visible } from "./words.js";
@@ -77,7 +77,7 @@ export class Diagnostics {
       rows.unshift(make("li", { class: "problem-all" }, button(label, "fix small", () => this.fixAll())));
     }
     list.replaceChildren(...rows);
-    if (focused) list.querySelector("button")?.focus();
+    if (focused) first("button", list)?.focus();
   }
 
   /** @param {Problem} problem */
@@ -127,8 +127,7 @@ export class Diagnostics {
   focus() {
     const { views } = this.composer;
     if (views.marks?.focus()) return;
-    const act = maybe("problems")?.querySelector("button, a");
-    if (act instanceof HTMLElement) act.focus();
+    first("#problems :is(button, a)")?.focus();
   }
 
   /** @param {Problem} shown */
@@ -211,7 +210,8 @@ function mark(control, problem, fix) {
   const line = make("p", { class: `problem at-field ${problem.level}`, id }, ...problemParts(problem, fix));
   if (problem.blocks) control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", `${control.getAttribute("aria-describedby") ?? ""} ${id}`.trim());
-  const [place, kept] = [control.parentElement, control.parentElement?.querySelector(".at-kept")];
+  const place = control.parentElement;
+  const kept = place && first(".at-kept", place);
   kept?.remove();
   place?.append(line);
   line.classList.toggle("over", !kept && isIn(place));

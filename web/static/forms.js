@@ -135,7 +135,12 @@ class FormStore extends DraftStore {
 
   send() {
     const { fields, words } = this.record;
-    return call(`/api/drafts?${new URLSearchParams({ key: this.key })}`, { fields, words });
+    return this.post({ fields, words });
+  }
+
+  /** @param {object} draft */
+  post(draft) {
+    return call(`/api/drafts?${new URLSearchParams({ key: this.key })}`, draft);
   }
 
   /** @param {string} code */
@@ -155,7 +160,7 @@ class FormStore extends DraftStore {
     localStorage.removeItem(this.name);
     this.show("");
     await this.settle();
-    await call(`/api/drafts?${new URLSearchParams({ key: this.key })}`, { fields: {} }).catch(() => {});
+    await this.post({ fields: {} }).catch(() => {});
   }
 
   /** @param {Record<string, string>} fields */
@@ -237,8 +242,7 @@ function showAgain(form, page, status) {
   const [old, young] = [first("#main"), page && first("#main", page)];
   if (!old || !young) {
     const why = page ? first("p", page)?.textContent?.trim() : "";
-    tell("failed", { why: why || String(status) });
-    return;
+    return tell("failed", { why: why || String(status) });
   }
   const same = first(`form[data-draft="${CSS.escape(form.dataset.draft ?? "")}"]`, young);
   if (same) same.dataset.typed = "yes";
@@ -254,5 +258,5 @@ async function look(form) {
   const written = new URLSearchParams(/** @type {any} */ (new FormData(form)));
   written.set("act", "look");
   const young = (await part(form.action, written))?.getElementById(id);
-  if (young) document.getElementById(id)?.replaceWith(young);
+  if (young) maybe(id)?.replaceWith(young);
 }

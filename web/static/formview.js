@@ -2,12 +2,11 @@
 // what is no JSON yet as it was typed; what no field can show is a piece of JSON.
 
 import { FieldMarks } from "./diagnostics.js";
-import { UnreadFields } from "./document.js";
+import { TEXT_PATH, UnreadFields } from "./document.js";
 import { all, byId, first, make, Shown } from "./dom.js";
 import { append, compact, drop, find, itemsAt, parse, pointerOf, put, steps, textAt } from "./jsontext.js";
 import { say, visible } from "./words.js";
 
-const READ_BY_MODEL = ["result", "content", 0, "text"];
 const MOST_FIELDS = 200;
 const PREVIEWED = /^(audio\/|image\/(png|jpe?g|gif|webp)$)/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
@@ -56,7 +55,7 @@ export class FormView {
   // To a field that must be filled in and is not, else the long text of the only item, else the first.
   focus() {
     const { controls } = this.marks;
-    const items = this.place.querySelectorAll(".form-item");
+    const items = all(".form-item", this.place);
     const long = items.length === 1 ? first("textarea:not(.json)", items[0], HTMLTextAreaElement) : null;
     const needed = controls.find((one) => one.getAttribute("aria-required") === "true" && one.value === "");
     (needed ?? (long?.value === "" ? long : controls[0] ?? first("button", this.place)))?.focus();
@@ -132,10 +131,7 @@ export class FormView {
     const type = this.rawAt([...path, "type"]);
     const arms = all(":scope > template", place, HTMLTemplateElement);
     const arm = arms.find((one) => JSON.stringify(one.dataset.type) === type);
-    if (!arm) {
-      this.showJson(place, path);
-      return;
-    }
+    if (!arm) return this.showJson(place, path);
     const kinds = first("select", place, HTMLSelectElement);
     if (kinds && typeof path.at(-1) === "string") {
       kinds.selectedIndex = arms.indexOf(arm);
@@ -276,12 +272,12 @@ export class FormView {
   reflect(text) {
     if (!this.draft.facts.mirror) return text;
     const written = textAt(text, this.path);
-    if (written === null || !this.isOurs(textAt(text, READ_BY_MODEL))) return text;
+    if (written === null || !this.isOurs(textAt(text, TEXT_PATH))) return text;
     this.mirrored = JSON.stringify(compact(written));
     if (itemsAt(text, ["result", "content"])?.length === 0) {
       return put(text, ["result", "content"], `[\n  { "type": "text", "text": ${this.mirrored} }\n]`);
     }
-    return put(text, READ_BY_MODEL, this.mirrored);
+    return put(text, TEXT_PATH, this.mirrored);
   }
 
   /** Whether the text for the model is what we wrote, and no words of a person's own. @param {string | null} shown */

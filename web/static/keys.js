@@ -19,12 +19,9 @@ export function isComposing(event) {
 export function startKeys(page) {
   document.addEventListener("keydown", (event) => {
     if (isComposing(event) || event.defaultPrevented) return;
-    if (event.ctrlKey || event.metaKey) {
-      withControl(event, page);
-      return;
-    }
+    if (event.ctrlKey || event.metaKey) return withControl(event, page);
     const chooses = isOption(event.target) && !event.code.startsWith("Arrow");
-    if (event.altKey || (inField(event.target) && !chooses) || document.querySelector("dialog[open]")) return;
+    if (event.altKey || (inField(event.target) && !chooses) || first("dialog[open]")) return;
     if (event.key === "?") maybe("show-keys")?.click();
     else if (chosen("keys") && page.age > STILL_SENDING) single(event, page.composer);
   });
@@ -74,8 +71,8 @@ function withControl(event, page) {
 
 /** @param {KeyboardEvent} event */
 function stepOf(event) {
-  if (event.code !== "KeyZ" && event.code !== "KeyY") return null;
-  return event.code === "KeyY" || event.shiftKey ? "future" : "past";
+  if (event.code === "KeyZ") return event.shiftKey ? "future" : "past";
+  return event.code === "KeyY" ? "future" : null;
 }
 
 /** @param {HTMLElement} place @param {(from: "past" | "future") => void} act */
@@ -96,7 +93,7 @@ function single(event, composer) {
     ArrowDown: () => move(1),
     KeyK: () => move(-1),
     ArrowUp: () => move(-1),
-    Slash: () => search(),
+    Slash: search,
     KeyE: () => composer?.toolbar.nextKind(),
     KeyF: () => composer?.views.next(),
   };

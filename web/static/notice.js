@@ -8,7 +8,7 @@ import { tell } from "./words.js";
 
 /** @param {string} key of the exchange @param {string} what it is, in words */
 export function arrived(key, what) {
-  if (!isWide() || !document.querySelector(".empty")) tell("new", { what }, key); // there it opens by itself
+  if (!isWide() || !first(".empty")) tell("new", { what }, key); // there it opens by itself
   takeBackSeen();
   if (!leading) return; // the other tabs of this browser heard it too
   if (chosen("sound")) import("./sound.js").then(({ sound }) => sound());

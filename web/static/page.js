@@ -14,6 +14,8 @@ import { oneAtATime, part } from "./talk.js";
 import { copy, say, tell } from "./words.js";
 import { hideOwn, leave } from "./writing.js";
 
+const current = () => location.pathname + location.search;
+
 export class Page {
   constructor() {
     /** @type {Composer | null} */
@@ -26,7 +28,7 @@ export class Page {
     listenToStatus(this);
     // A place within the page was not open then.
     window.addEventListener("popstate", () => {
-      if (this.address !== location.pathname + location.search) location.reload();
+      if (this.address !== current()) location.reload();
     });
   }
 
@@ -57,9 +59,9 @@ export class Page {
     for (const { dataset } of all("[data-module]")) void import(`${dataset.module}`);
     document.body.dataset.opened = String(performance.now());
     nameOpen();
-    this.address = location.pathname + location.search;
+    this.address = current();
     const isOld = Number(document.body.dataset.version) < version; // something was heard while this was on its way
-    if (isOld || document.querySelector("#status [data-go='']")) this.refreshStatus();
+    if (isOld || first("#status [data-go='']")) this.refreshStatus();
   }
 
   refreshStatus = oneAtATime(() => {
@@ -78,7 +80,7 @@ export class Page {
   /** Show where something that was sent leads to. @param {string} leads */
   async go(leads) {
     const address = leads.startsWith("/?sent=") ? `${leads}&${new URLSearchParams(chosen())}` : leads;
-    const next = document.querySelector(".desk") && await part(address);
+    const next = first(".desk") && await part(address);
     if (!next || !this.open(next, ".desk")) {
       const [same] = location.href.split("#");
       const target = new URL(at(address), same).href;
@@ -90,7 +92,7 @@ export class Page {
       return;
     }
     history.pushState(null, "", at(address));
-    this.address = location.pathname + location.search;
+    this.address = current();
     document.title = next.title;
     window.scrollTo(0, 0);
     await refreshList();
@@ -130,12 +132,9 @@ export class Page {
 
   // Nothing was open and something came.
   openFirst = oneAtATime(async () => {
-    if (!document.querySelector(".empty") || !("opened" in document.body.dataset)) return; // what opens it does this, too
+    if (!first(".empty") || !("opened" in document.body.dataset)) return; // what opens it does this, too
     const page = await part(location.href);
-    if (!page?.querySelector("#main article")) {
-      tellAnew(page?.querySelector("#main .empty"));
-      return;
-    }
+    if (!page?.querySelector("#main article")) return tellAnew(page?.querySelector("#main .empty"));
     const focus = atRest();
     this.open(page);
     await refreshList(); // so that its row is there to be focused
@@ -153,7 +152,7 @@ export class Page {
     const focus = atRest() || first("#main")?.contains(document.activeElement);
     if (!this.open(page)) return false;
     history.pushState(null, "", at(path));
-    this.address = location.pathname + location.search;
+    this.address = current();
     if (told) tell(told);
     await refreshList();
     this.started({ focus });
@@ -179,13 +178,13 @@ export class Page {
       this.composer.begin();
       scrollTo(0, 0); // first is read what it is about; Send stays in view
       if (!maybe("filled")) document.activeElement?.scrollIntoView({ block: "nearest" });
-    } else if (document.querySelector(".sent")) first("#rows .opened > a")?.focus();
+    } else if (first(".sent")) first("#rows .opened > a")?.focus();
   }
 }
 
 /** Still nothing to open, but who is connected may have changed. @param {Element | null} [young] */
 function tellAnew(young) {
-  const old = document.querySelector(".empty");
+  const old = first(".empty");
   if (!young || !old || old.contains(document.activeElement)) return;
   const [said, now] = [old, young].map((one) => all("p", one).map((line) => line.textContent).join());
   if (said === now) return;
@@ -224,8 +223,8 @@ async function takeStatus(page) {
   const leads = first("[data-go]", fresh); // to another step that the teacher opened, or to the end of the lesson
   if (leads && !page.looksBack && (leads.dataset.go || !page.isBusy)) return location.assign(at("/"));
   if (!old.querySelector(".question.open") && fresh.querySelector(".question.open")) page.refreshStatus(); // its response may be there already
-  const heard = fresh.querySelectorAll(".question.told").length;
-  if (heard > old.querySelectorAll(".question.told").length) tell("told");
+  const [before, heard] = [old, fresh].map((one) => all(".question.told", one).length);
+  if (heard > before) tell("told");
   if (old.querySelector("details[open]")) fresh.querySelector("details")?.setAttribute("open", "");
   const [typed, drawn] = [old, fresh].map((one) => first("[data-draft]", one));
   const focused = document.activeElement;
@@ -256,8 +255,7 @@ function listenToStatus(page) {
     if (!(one instanceof HTMLButtonElement)) return;
     event.preventDefault();
     one.disabled = true;
-    const key = keyOfOpen();
-    if (!(await part(`/m/${key}`, new URLSearchParams({ act: one.value })))) return;
+    if (!(await part(`/m/${keyOfOpen()}`, new URLSearchParams({ act: one.value })))) return;
     tell(one.id === "pause" ? "held" : "ordered");
     page.refreshStatus();
   });

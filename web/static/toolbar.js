@@ -109,12 +109,8 @@ export class StartingPoints {
 
   async reuse() {
     const { document: text } = await call(`${this.composer.path}/last`).catch(() => ({}));
-    if (!text) {
-      tell("nolast");
-      return;
-    }
-    this.goOnFrom(text);
-    tell("reused");
+    if (text) this.goOnFrom(text);
+    tell(text ? "reused" : "nolast");
   }
 
   /** @param {Pick<Saved, "name" | "form" | "text">} saved */
