@@ -244,11 +244,9 @@ def with_fault(opened: OpenExchange, draft: Draft, fault: Fault) -> str:
         order = Reply(fault.value, by=draft.by, order=Order.HTTP)
         submit_outgoing(opened.inbox, opened.key.session, order, within=0)
         return whole
-    return (
-        whole
-        if opened.exchange is None
-        else faults.with_fault(opened.exchange, whole, fault, spoken_language())
-    )
+    if opened.exchange is None:
+        return whole
+    return faults.with_fault(opened.exchange, whole, fault, spoken_language())
 
 
 def remove_http_fault(opened: OpenExchange, by: str) -> None:
@@ -257,13 +255,13 @@ def remove_http_fault(opened: OpenExchange, by: str) -> None:
         submit_outgoing(opened.inbox, opened.key.session, order, within=0)
 
 
-def keep(opened: OpenExchange, draft: Draft) -> str:
-    """Save a draft and return when. A text for another action is put aside."""
-    before = opened.item.draft
-    if draft.touched and before and before.touched and before.action is not draft.action:
-        opened.inbox.put_aside(opened.key, before)
-    at = now()
-    opened.inbox.save(opened.key, draft._replace(at=at))
+def keep(opened: OpenExchange, draft: Draft, since: str | None = None) -> str:
+    """Save a draft and return when. `since` is the `at` of the one that its writer began from.
+
+    None says that it is the one in `opened`.
+    """
+    at, seen = now(), opened.item.draft or draft
+    opened.inbox.save(opened.key, draft._replace(at=at), seen.at if since is None else since)
     return at
 
 
@@ -412,7 +410,7 @@ def send(
 
 
 def _keep(opened: OpenExchange, reply: Reply) -> None:
-    keep(opened, reply.as_draft._replace(paused=True))
+    keep(opened, reply.as_draft._replace(paused=True), "")
 
 
 def _submit_reply(

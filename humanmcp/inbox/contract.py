@@ -9,7 +9,9 @@ The promises
 1. What `deliver` was given can be read by every desk from the moment it returns, and survives the
    death of any process at any moment.
 2. Of several `send` for one exchange exactly one wins. The others raise `TakenError`, and nothing
-   that a person typed is lost: a losing text is kept as a draft of its own (`Item.kept`).
+   that a person typed is lost: a losing text is kept as a draft of its own (`Item.kept`). Each text
+   that a `save` confirmed is the draft, a kept text, the answer, or a beginning that its own
+   writer, or one who had seen it, replaced.
 3. `take_replies` gives each winning reply to the server once in the life of a process, and again
    after a crash if the exchange was not closed: it leaves `pending` only through `close`.
 4. `close` moves an exchange to its last state once; a second `close` changes nothing.
@@ -41,7 +43,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Self
 
@@ -290,7 +292,8 @@ class Draft(NamedTuple):
 
     `paused` asks the server to pause the countdown of the answer book for this exchange.
     `by` names the desk, `at` is when it was saved (UTC, ISO 8601). `action` is that of the reply
-    that the text is for: what goes on in the place of a held request, or what answers it.
+    that the text is for: what goes on in the place of a held request, or what answers it. `page`
+    is the box that it was typed in, until that is opened anew: one writer; "" elsewhere.
     """
 
     text: str
@@ -300,6 +303,25 @@ class Draft(NamedTuple):
     by: str = ""
     at: str = ""
     action: Action = Action.FORWARD
+    page: str = ""
+
+    def replaces(self, before: Draft, since: str) -> bool:
+        """Return True if no text of another is lost with the draft before.
+
+        Its own writer goes on, or one who began from it: `since` is the `at` of what they saw.
+        """
+        is_same = (before.text, before.form) == (self.text, self.form)
+        is_seen = before.at == since != "" or before.page == self.page != ""
+        return not before.touched or is_same or (is_seen and before.action is self.action)
+
+    def follows(self, kept: Draft) -> bool:
+        """Return True if it takes the place of an older draft of the same page."""
+        return kept.page == self.page != "" and kept.at <= self.at
+
+    def is_in(self, kept: Iterable[Draft]) -> bool:
+        """Return True if it is kept already, and no newer draft of another page takes its place."""
+        texts = {(old.text, old.form) for old in kept if old.page in ("", self.page)}
+        return (self.text, self.form) in texts
 
 
 class Order(enum.Enum):
@@ -340,7 +362,7 @@ def named_author(who: str, device: str) -> str:
 class Reply(NamedTuple):
     """What a person sends. `anyway` sends it although the check finds errors in it.
 
-    `action` is for what a tap holds, `order` for an outgoing message.
+    `action` is for what a tap holds, `order` for an outgoing message, `page` is that of its draft.
     """
 
     text: str
@@ -358,6 +380,7 @@ class Reply(NamedTuple):
     """The device that it was sent from, "" for the computer of the desk."""
     shown_at: str = ""
     """When the desk first showed the request to somebody, "" where that is not known."""
+    page: str = ""
 
     @property
     def author(self) -> str:
@@ -368,7 +391,7 @@ class Reply(NamedTuple):
     def as_draft(self) -> Draft:
         """The draft that it was before it was submitted, and is again if it is not sent."""
         text, form, by, at = self.text, self.form, self.by, self.at
-        return Draft(text, form, touched=True, by=by, at=at, action=self.action)
+        return Draft(text, form, touched=True, by=by, at=at, action=self.action, page=self.page)
 
     def given_back(self, draft: Draft | None) -> tuple[Draft, Draft | None]:
         """Return the draft after it was refused, and a text to keep beside it.
@@ -621,8 +644,11 @@ class SharedInbox(Protocol):
             UnknownItemError: there is none.
         """
 
-    def save(self, key: Key, draft: Draft) -> None:
-        """Save the person's draft, even after the exchange was closed."""
+    def save(self, key: Key, draft: Draft, since: str = "") -> None:
+        """Save the person's draft, even after the exchange was closed.
+
+        A draft that it does not replace (`Draft.replaces`) is kept: the last one of each page.
+        """
 
 
 class ServerInbox(SharedInbox, Protocol):

@@ -520,9 +520,9 @@ class FolderInbox:
         is_left = item.state is ExchangeState.PENDING
         return item._replace(state=ExchangeState.ABANDONED) if is_left else item
 
-    def save(self, key: Key, draft: Draft) -> None:
+    def save(self, key: Key, draft: Draft, since: str = "") -> None:
         with keeping("draft", number=key.number):
-            self._folder(key.session).save(key.number, draft)
+            self._folder(key.session).save(key.number, draft, since)
         self._ring(key.session)
 
     def change_draft(self, key: Key, change: Callable[[Draft | None], Draft]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import threading
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _Found = TypeVar("_Found")
+_TAKING: Final = threading.Lock()  # else another draft is moved over one that nobody has read yet
 _TRIES: Final = 4  # an exchange moves once; the rest is for a reply that is given back meanwhile
 
 
@@ -205,11 +207,15 @@ class SessionFolder:
 
     # -- what the desks do --------------------------------------------------------------------
 
-    def save(self, number: int, draft: Draft) -> None:
-        """Replace the draft, wherever the exchange lies."""
-        self.follow(
-            number, lambda _, path: self._replace(path / records.DRAFT, draft, durable=True)
-        )
+    def save(self, number: int, draft: Draft, since: str) -> None:
+        """Put the draft in the place of the one before, wherever the exchange lies."""
+
+        def change(path: Path, before: Draft | None) -> Draft:
+            if before is not None and not draft.replaces(before, since):
+                self.keep(path, before, before.page)
+            return draft
+
+        self.follow(number, lambda _, path: self._change_draft(path, partial(change, path)))
 
     def change_draft(self, number: int, change: Callable[[Draft | None], Draft]) -> None:
         """Replace the draft by what is made of it, wherever the exchange lies."""
@@ -223,11 +229,10 @@ class SessionFolder:
         """
         draft: Draft | None = None
         while True:
-            with suppress(FileNotFoundError):
-                move(path / records.DRAFT, path / records.OLD_DRAFT)
-            found = find_record(path / records.OLD_DRAFT, records.read_draft)
-            if draft is None or (found is not None and found.at >= draft.at):
-                draft = found
+            with _TAKING:
+                with suppress(FileNotFoundError):
+                    move(path / records.DRAFT, path / records.OLD_DRAFT)
+                draft = find_record(path / records.OLD_DRAFT, records.read_draft) or draft
             written, _ = write_temporary(
                 self.temporary, records.encode(change(draft)), durable=True
             )
@@ -250,23 +255,25 @@ class SessionFolder:
         finally:
             drop(written)
         if winner is not None:
-            lost = reply.as_draft
-            self.follow(number, lambda _, path: self.keep(path, lost))
+            self.put_aside(number, reply.as_draft)
             raise TakenError(Key(self.name, number), *winner)
 
     def put_aside(self, number: int, draft: Draft) -> None:
         """Keep a text beside the draft, wherever the exchange lies."""
         self.follow(number, lambda _, path: self.keep(path, draft))
 
-    def keep(self, path: Path, draft: Draft) -> None:
-        """Keep a text beside the draft, under the next free number, unless it is there already."""
-        kept = kept_drafts(path)
-        if any(old.text == draft.text and old.form is draft.form for old in kept.values()):
+    def keep(self, path: Path, draft: Draft, page: str = "") -> None:
+        """Keep a text beside the draft, under the next free number, unless it is there already.
+
+        It takes the place of an older draft of the same page.
+        """
+        kept, draft = kept_drafts(path), draft._replace(touched=True, page=page)
+        if draft.is_in(kept.values()):
             return
         number = max(_kept_numbers(path), default=0) + 1
-        self.publish(
-            draft._replace(touched=True), lambda free: path / records.KEPT.format(free), number
-        )
+        self.publish(draft, lambda free: path / records.KEPT.format(free), number)
+        for number in [number for number, old in kept.items() if draft.follows(old)]:
+            drop(path / records.KEPT.format(number))
 
     def publish(self, value: Draft | Reply, name: Callable[[int], Path], number: int) -> int:
         """Write a record under the first free number from this one, and return it."""

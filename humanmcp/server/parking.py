@@ -370,7 +370,7 @@ class ParkedCalls(Capability):
             self._told(item, item.waiting.parked._replace(asks=asks))
             self._inbox.refuse(item.key, ())
             start = check.start(exchange, negotiated, spoken_language())
-            self._inbox.save(item.key, Draft(start, by=BY_US, at=at))
+            self._inbox.save(item.key, Draft(start, by=BY_US, at=at), reply.at)
             return
         answer = Answer(line, reply.by, at, outcome.deliberate)
         self._inbox.close(item.key, ExchangeState.ANSWERED, answer)

@@ -5,6 +5,8 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 
+from humanmcp.inbox.contract import Key
+from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import INITIALIZE, Opened, Windows, begin, call, request, until_keys_act
 from tests.browser.test_answering import read_json, write_json
 from tests.support.desk_process import Desking
@@ -300,3 +302,37 @@ def read_json_of(page: Page) -> str:
     text = until(lambda: read_json(page), "the JSON is drawn")
     page.locator("#tab-text").click()
     return text
+
+
+def test_the_draft_of_another_is_kept_beside_ones_own(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """Two pages that were open before either wrote; who goes on leaves no text for each pause."""
+    begin(host, desk)
+    host.say(call())
+    ann, bob = window(locale="en-US").page, window(locale="en-US").page
+    for page, texts in ((ann, ("A", "Ann")), (bob, ("B", "Bob"))):
+        for text in texts:
+            page.locator("#sentence").fill(text)
+            expect(page.locator("#saved-at")).to_have_text("Draft saved")
+    inbox = FolderInbox(desk.home)
+    (session,) = inbox.sessions()
+
+    def kept() -> list[str]:
+        found = [json.loads(one.text) for one in inbox.item(Key(session.name, 2)).kept]
+        return [one["result"]["content"][0]["text"] for one in found]
+
+    assert kept() == ["Ann"]
+    cal = window(locale="en-US").page
+    expect(cal.locator("#sentence")).to_have_value("Bob")
+    expect(cal.locator("details.kept")).to_contain_text("Ann")
+    cal.locator("#sentence").fill("Bob, and Cal")
+    expect(cal.locator("#saved-at")).to_have_text("Draft saved")
+    assert kept() == ["Ann"]  # Cal had seen what Bob wrote
+    bob.locator("#sentence").fill("Bob again")
+    expect(bob.locator("#saved-at")).to_have_text("Draft saved")
+    assert kept() == ["Ann", "Bob, and Cal"]
+    ann.reload()  # what she typed is in her box again, and Bob's text is not lost
+    expect(ann.locator("#saved-at")).to_have_text("Draft saved")
+    assert ann.locator("#sentence").input_value() == "Ann"
+    assert kept() == ["Ann", "Bob, and Cal", "Bob again"]

@@ -4,13 +4,16 @@ An implementation subclasses `InboxContract` and gives it a `store`: the one pla
 kept, and the ways to look at it as another process would. Nothing here knows of files.
 """
 
+import enum
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Final, NamedTuple, Protocol
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from humanmcp.inbox.contract import (
     WRITES_FOR,
@@ -220,6 +223,87 @@ PAIRS: Final[Mapping[str, Pair]] = {
     ),
 }
 """Each pair of writes of which a reader may see the first, by what is seen and what must hold."""
+
+
+class Deed(enum.Enum):
+    """What somebody does at an exchange."""
+
+    OPEN = "open"
+    TYPE = "type"
+    TYPE_OVER = "save as a program that names neither itself nor what it saw"
+    SEND = "send"
+    REFUSE = "the server refuses the reply that is there"
+    END = "the client cancels"
+
+
+class Writers:
+    """Who types at one exchange, what each saw, and every text that somebody may miss."""
+
+    def __init__(self, server: Inbox, desk: Inbox, key: Key) -> None:
+        """Let all of them look at an exchange that was just delivered."""
+        self.server, self.desk, self.key = server, desk, key
+        self.count = 0
+        self.pages: dict[str, str] = {}
+        self.seen: dict[str, tuple[str, str]] = {}
+        self.missed: set[str] = set()
+        """Texts that were confirmed, and that nobody who saw or wrote them has replaced."""
+
+    def play(self, deeds: Sequence[tuple[str, Deed]]) -> None:
+        """Do all of it, and look after each step."""
+        acts: dict[Deed, Callable[[str], object]] = {
+            Deed.OPEN: self._open,
+            Deed.TYPE: self._type,
+            Deed.TYPE_OVER: self._type_over,
+            Deed.SEND: self._send,
+            Deed.REFUSE: lambda _who: self._refuse(),
+            Deed.END: lambda _who: self.server.close(self.key, ExchangeState.CANCELLED),
+        }
+        for who, deed in deeds:
+            acts[deed](who)
+            found = self.desk.item(self.key)
+            texts = {one.text for one in (found.draft, found.reply, *found.kept) if one}
+            assert self.missed <= texts, (deeds, self.missed, texts)
+
+    def _moment(self) -> str:
+        self.count += 1
+        return f"2026-07-28T10:00:{self.count:02}.000Z"
+
+    def _open(self, who: str) -> None:
+        draft = self.desk.item(self.key).draft or Draft("")
+        self.pages[who] = self._moment()
+        self.seen[who] = (draft.at, draft.text)
+
+    def _type(self, who: str) -> None:
+        if who not in self.pages:
+            self._open(who)
+        at, page = self._moment(), self.pages[who]
+        since, text = self.seen[who]
+        own = f"{who} {at}"
+        self.desk.save(self.key, Draft(own, touched=True, page=page, at=at), since)
+        self.missed = {*self.missed, own} - {text}
+        self.seen[who] = (at, own)
+
+    def _type_over(self, who: str) -> None:
+        text = f"{who} over {self._moment()}"
+        self.desk.save(self.key, Draft(text, touched=True, at=self._moment()))
+        self.missed.add(text)
+
+    def _send(self, who: str) -> None:
+        at = self._moment()
+        text = f"{who} sent {at}"
+        with suppress(TakenError):
+            self.desk.send(self.key, Reply(text, at=at, page=self.pages.get(who, "")))
+        self.missed = {*self.missed, text} - {self.seen.get(who, ("", ""))[1]}
+        self.seen[who] = ("", text)
+        self.pages.setdefault(who, "")
+
+    def _refuse(self) -> None:
+        if self.server.take_replies(self.key.session):
+            self.server.refuse(self.key, [PROBLEM])
+
+
+def _all_items(desk: Inbox, session: str) -> list[Item]:
+    return [item for state in ExchangeState for item in desk.items(session, state)]
 
 
 class InboxContract:
@@ -608,6 +692,67 @@ class InboxContract:
         before = desk.item(key)
         server.refuse(key, [PROBLEM])
         assert desk.item(key) == before
+
+    def test_a_draft_that_its_next_writer_had_not_seen_is_kept(
+        self, server: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """Promise 2: by page and by `since`; one who goes on leaves no trace of each pause."""
+        ann = Draft("Ann", touched=True, page="1", at="2026-07-28T10:00:01.000Z")
+        desk.save(key, ann._replace(text="A", at=AT))
+        desk.save(key, ann)
+        assert (desk.item(key).draft, desk.item(key).kept) == (ann, ())
+        desk.save(key, ann._replace(text="Ann, at another device", page="2"), ann.at)
+        assert desk.item(key).kept == ()
+        desk.save(key, Draft("Bob", touched=True), AT)
+        assert [one.text for one in desk.item(key).kept] == ["Ann, at another device"]
+        server.close(key, ExchangeState.CANCELLED)
+        desk.save(key, ann)
+        assert [one.text for one in desk.item(key).kept] == ["Ann, at another device", "Bob"]
+
+    def test_of_two_who_type_in_turn_one_text_of_each_is_kept(self, desk: Inbox, key: Key) -> None:
+        """Promise 2: not one for each pause; what lost to another reply stays beside it."""
+        desk.put_aside(key, Draft("sent too late", page="a", at="00"))
+        for one in range(1, 9):
+            for name in "ab":
+                desk.save(key, Draft(f"{name}{one}", touched=True, page=name, at=f"{one:02}"))
+        item = desk.item(key)
+        assert item.draft is not None
+        assert item.draft.text == "b8"
+        assert [one.text for one in item.kept] == ["sent too late", "b7", "a8"]
+
+    def test_of_some_who_type_at_once_the_last_text_of_each_is_there(
+        self, store: Store, desk: Inbox, key: Key
+    ) -> None:
+        """Promise 2: however close."""
+        rounds, people = 12, "abc"
+        start = threading.Barrier(len(people))
+
+        def type_on(name: str) -> None:
+            own = store.view()
+            start.wait()
+            for one in range(rounds):
+                own.save(key, Draft(f"{name}{one}", touched=True, page=name, at=f"{one:02}"))
+
+        with ThreadPoolExecutor(len(people)) as pool:
+            list(pool.map(type_on, people))
+        item = desk.item(key)
+        assert item.draft is not None
+        texts = {item.draft.text, *(one.text for one in item.kept)}
+        assert texts >= {f"{name}{rounds - 1}" for name in people}
+
+    @settings(
+        max_examples=40,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+    @given(deeds=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(Deed)), max_size=14))
+    def test_each_text_that_a_save_confirmed_is_somewhere(
+        self, server: Inbox, desk: Inbox, session: str, deeds: list[tuple[str, Deed]]
+    ) -> None:
+        """Promise 2: people open, type, send, are refused and too late, in any order."""
+        number = max((one.key.number for one in _all_items(desk, session)), default=0) + 1
+        server.deliver(item_of(session, number))
+        Writers(server, desk, Key(session, number)).play(deeds)
 
     # -- 4: an exchange ends once -------------------------------------------------------------
 

@@ -171,9 +171,11 @@ class InboxMachine(RuleBasedStateMachine):
 
     @rule(key=keys, text=TEXTS)
     def save(self, key: Key, text: str) -> None:
-        """Type, whatever the state."""
+        """Type, whatever the state, as a program that has not seen the draft that is there."""
         self.desk.save(key, Draft(text, touched=True))
         exchange = self.exchange(key)
+        if exchange.touched and exchange.draft != text:
+            exchange.keep(exchange.draft)
         exchange.draft, exchange.touched = text, True
 
     @rule(key=keys, text=TEXTS)

@@ -17,6 +17,7 @@ export class DraftStore {
     this.name = PREFIX + key;
     this.given = given;
     this.known = Date.parse(at) || 0;
+    this.since = at; // of the desk's draft that this one goes on from
     this.sent = ""; // last, to the desk
     this.closed = false;
     /** @type {Promise<{at: string}> | null} */
@@ -48,7 +49,7 @@ export class DraftStore {
   show(_code) {}
 
   keepHere(at = Date.now()) {
-    keep(this.name, { ...this.record, at, sent: this.sent });
+    keep(this.name, { ...this.record, at, sent: this.sent, since: this.since });
   }
 
   changed() {
@@ -64,9 +65,9 @@ export class DraftStore {
     const text = this.sent = this.record.text;
     try {
       this.underWay = this.send();
-      const { at } = await this.underWay;
+      this.since = (await this.underWay).at;
       if (this.closed || text !== this.record.text) return;
-      this.keepHere(Date.parse(at));
+      this.keepHere(Date.parse(this.since));
       this.show("saved");
     } catch (error) {
       if (this.closed) return;
@@ -98,6 +99,7 @@ export class AnswerStore extends DraftStore {
   constructor(facts, path) {
     super(facts.action === "pass" ? facts.draft : `${facts.draft} answer`, facts.document, facts.at);
     this.path = path;
+    this.page = String(Math.random()); // who writes
     this.draft = this.open(facts);
   }
 
@@ -106,10 +108,11 @@ export class AnswerStore extends DraftStore {
   open(facts) {
     const { here: kept, newer } = this;
     const text = newer ? String(kept.text) : facts.document;
-    const { fields, fault } = kept?.text === text ? kept : {};
+    const { fields, fault, view } = kept?.text === text ? kept : {};
     const draft = new MessageDocument(facts, text, fields ? new UnreadFields(fields.base, fields.unread) : null, fault ?? null);
-    if (kept?.text === text) draft.view = kept.view ?? null;
+    draft.view = view ?? null;
     if (newer) this.pause.soon();
+    if (newer && kept.sent !== facts.document) this.since = kept.since;
     return draft;
   }
 
@@ -119,9 +122,9 @@ export class AnswerStore extends DraftStore {
   }
 
   send() {
-    const { text, touched, replaced, facts } = this.draft;
+    const { draft: { text, touched, replaced, facts }, page, since } = this;
     const aside = replaced?.text ?? "";
-    return call(`${this.path}/draft`, { text, form: "message", touched, aside, action: facts.action });
+    return call(`${this.path}/draft`, { text, form: "message", touched, aside, action: facts.action, page, since });
   }
 
   /** @param {string} code */

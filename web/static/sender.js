@@ -2,7 +2,7 @@
 // What is typed until the next box is there is caught in a field, where an input method goes on.
 
 import { chosen } from "./choices.js";
-import { all, byId, isWide, make } from "./dom.js";
+import { all, byId, first, isWide, make } from "./dom.js";
 import { call, Refused, SLOW } from "./talk.js";
 import { askAnyway, undoWindow } from "./toolbar.js";
 import { say, tell, tellFailed } from "./words.js";
@@ -41,7 +41,7 @@ export class Sender {
     const { draft, drafts, path } = this.composer;
     try {
       if (option !== null && draft.touched) await drafts.save();
-      const body = option === null ? { text: draft.text, form: "message", anyway, action: draft.facts.action, shown: draft.facts.digest } : { text: option, form: "text" };
+      const body = option === null ? { text: draft.text, form: "message", anyway, action: draft.facts.action, shown: draft.facts.digest, page: drafts.page } : { text: option, form: "text" };
       const outcome = await call(`${path}/reply`, body);
       clearTimeout(this.silence);
       drafts.forget();
@@ -90,8 +90,8 @@ export class Sender {
   /** @param {unknown} error */
   notSent(error) {
     const { draft, checker } = this.composer;
-    const record = error instanceof Refused ? error.record : null;
-    if (error instanceof Refused && record && error.status === 409) {
+    const { record = null, status = 0 } = error instanceof Refused ? error : {};
+    if (record && status === 409) {
       const unsure = record.became === "not confirmed";
       this.composer.lock(unsure ? say("unconfirmed") : this.tooLate(record.state === "cancelled" ? "" : record.by));
     } else if (record?.problems) {
@@ -113,9 +113,10 @@ export class Sender {
     this.sending = on;
     clearTimeout(this.silence);
     if (on) this.silence = setTimeout(() => tell("silent"), SLOW);
-    for (const one of all("#send, #options button, .kinds input, .saved button, #tidy")) /** @type {HTMLButtonElement} */ (one).disabled = on || draft.locked;
-    for (const field of all("textarea, input", box)) /** @type {HTMLInputElement} */ (field).readOnly = on || draft.locked;
-    views.json.setReadOnly(on || draft.locked);
+    const off = on || draft.locked;
+    for (const one of all("#send, #options button, .kinds input, .saved button, #tidy")) /** @type {HTMLButtonElement} */ (one).disabled = off;
+    for (const field of all("textarea, input", box)) /** @type {HTMLInputElement} */ (field).readOnly = off;
+    views.json.setReadOnly(off);
   }
 }
 
@@ -130,7 +131,7 @@ document.addEventListener("compositionstart", () => { composing = true; });
 document.addEventListener("compositionend", () => { composing = false; });
 
 function catchTyping() {
-  if (!isWide() || document.querySelector("dialog[open]")) return;
+  if (!isWide() || first("dialog[open]")) return;
   before = document.activeElement;
   field.value = "";
   document.body.append(field);

@@ -56,11 +56,15 @@ class DraftBody(TextBody):
 
     `aside` is a text that this draft replaces; it is kept, too.
     `action` says whether a text for a held request replaces it (pass), or answers it.
+    `page` names the writer: another name for each box that a person types in. `since` is the `at`
+    of the draft that they began from. The draft of another writer that began elsewhere is kept.
     """
 
     touched: bool = True
     paused: bool | None = None
     aside: str = ""
+    page: str = ""
+    since: str = ""
 
 
 @dataclass
@@ -68,11 +72,13 @@ class ReplyBody(TextBody):
     """The answer to send. `anyway` sends it despite the check's errors.
 
     `action` says what happens to a message that a tap holds: pass, drop or answer. `shown` is the
-    `digest` of the request that the person saw; a held message is passed only with it.
+    `digest` of the request that the person saw; a held message is passed only with it. `page` is
+    that of its draft.
     """
 
     anyway: bool = False
     shown: str = ""
+    page: str = ""
 
 
 @dataclass
@@ -174,8 +180,8 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
     desk, key = desk_of(request), Key(session, number)
     opened = desk.open_exchange(key)
     paused = opened.item.is_paused if body.paused is None else body.paused
-    draft = Draft(body.text, body.form, body.touched, paused, BY, action=body.action)
-    at = service.keep(opened, draft)
+    draft = Draft(body.text, body.form, body.touched, paused, BY, "", body.action, body.page)
+    at = service.keep(opened, draft, body.since)
     if body.aside:
         desk.inbox.put_aside(key, draft._replace(text=body.aside, form=TextForm.MESSAGE, at=at))
     desk.board.refresh(*key)
@@ -258,7 +264,7 @@ def reply(
     """
     reply = Reply(body.text, body.form, body.anyway, action=body.action, shown=body.shown)
     key = Key(session, number)
-    sent = desk_of(request).send(key, signed(request, key, reply))
+    sent = desk_of(request).send(key, signed(request, key, reply._replace(page=body.page)))
     response.status_code = _STATUS[sent.outcome]
     return outcome_shape(sent)
 
@@ -310,5 +316,4 @@ def submit_outgoing(request: Request, session: str, body: SayBody) -> TicketShap
 @router.get("/sessions/{session}/say/{ticket}")
 def said(request: Request, session: str, ticket: str) -> SaidShape:
     """Return the state of an outgoing message: `waiting`, `sent`, `refused` with its problems."""
-    said = service.became_of(desk_of(request).inbox.outgoing_result(session, ticket))
-    return said_shape(said)
+    return said_shape(service.became_of(desk_of(request).inbox.outgoing_result(session, ticket)))

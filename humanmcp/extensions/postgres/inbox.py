@@ -82,6 +82,10 @@ _KEEP: Final = f"""
 WITH one AS (UPDATE humanmcp.exchanges SET {_NOW} WHERE {_THIS} RETURNING session, number)
 INSERT INTO humanmcp.drafts (session, number, place, saved, record)
 SELECT session, number, nextval('humanmcp.order_of'), 0, %(record)s FROM one RETURNING place"""
+_DROP: Final = f"DELETE FROM humanmcp.drafts WHERE {_THIS} AND place = %(place)s"
+_DRAFT: Final = f"SELECT record FROM humanmcp.drafts WHERE {_THIS} AND place = 0"
+_KEPT: Final = f"""
+SELECT place, record FROM humanmcp.drafts WHERE {_THIS} AND place > 0 ORDER BY place"""
 _SEND: Final = f"""
 WITH pending AS (
     UPDATE humanmcp.exchanges SET {_NOW} WHERE {_THIS} AND state = 'pending'
@@ -252,11 +256,29 @@ class ExchangeRows(SessionRows):
             raise UnknownItemError(f"{key.session}/{key.number}")
         return _item(key.session, rows[0])
 
-    def save(self, key: Key, draft: Draft) -> None:
-        record = text_of(draft)
-        if not self._db.run(_SAVE, **self._this(key), record=record):
-            raise UnknownItemError(f"{key.session}/{key.number}")
+    def save(self, key: Key, draft: Draft, since: str = "") -> None:
+        this = self._this(key)
+        with self._db.connection() as on, on.transaction():
+            if not self._db.run(_LOCK, on, **this):
+                raise UnknownItemError(f"{key.session}/{key.number}")
+            for record, *_ in self._db.run(_DRAFT, on, **this):
+                before = records.read_draft(records.decode(record))
+                if not draft.replaces(before, since):
+                    self._keep(this, before, on)
+            self._db.run(_SAVE, on, **this, record=text_of(draft))
         self._ring()
+
+    def _keep(self, this: dict[str, int], draft: Draft, on: Connection | None = None) -> None:
+        """Keep a text beside the draft, unless it is there already."""
+        rows = self._db.run(_KEPT, on, **this)
+        kept = {place: records.read_draft(records.decode(record)) for place, record in rows}
+        if draft.is_in(kept.values()):
+            return
+        record = text_of(draft._replace(touched=True))
+        self._db.run(_KEEP, on, **this, record=record)
+        for place, old in kept.items():
+            if draft.follows(old):
+                self._db.run(_DROP, on, **this, place=place)
 
     def change_draft(self, key: Key, change: Callable[[Draft | None], Draft]) -> None:
         this = self._this(key)
@@ -282,12 +304,7 @@ class ExchangeRows(SessionRows):
         return found
 
     def put_aside(self, key: Key, draft: Draft) -> None:
-        """Keep a text beside the draft, unless it is there already."""
-        kept = self.item(key).kept
-        if any(old.text == draft.text and old.form is draft.form for old in kept):
-            return
-        record = text_of(draft._replace(touched=True))
-        self._db.run(_KEEP, **self._this(key), record=record)
+        self._keep(self._this(key), draft._replace(page=""))
         self._ring()
 
     def send(self, key: Key, reply: Reply) -> None:

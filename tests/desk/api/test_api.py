@@ -332,3 +332,28 @@ def test_who_writes_is_told_on_every_page_from_every_process_until_they_leave(
     desk.post(f"{path(desk)}/writer", {"who": "phone", "on": False})
     desk.post(f"{path(desk)}/draft", {"text": "saved on the way out", "who": "phone"})
     assert elsewhere.writers() == {}
+
+
+def test_a_draft_that_its_next_writer_had_not_seen_is_kept(seats: tuple[Desking, Serving]) -> None:
+    """By `page` and `since`: a program that names neither has seen nothing."""
+    desk, _ = seats
+    here = path(desk)
+
+    def save(text: str, **more: str) -> str:
+        answer = desk.post(f"{here}/draft", {"text": text, "form": "text", **more})
+        assert answer.status == 200
+        return str(answer.json["at"])
+
+    def kept() -> list[str]:
+        _, name, number = here.rsplit("/", 2)
+        return [one.text for one in FolderInbox(desk.home).item(Key(name, int(number))).kept]
+
+    save("A", page="1")
+    at = save("Ann", page="1")
+    assert kept() == []
+    save("Ann, and Bob", page="2", since=at)
+    assert kept() == []
+    save("Cal", since=at)
+    assert kept() == ["Ann, and Bob"]
+    save("Dan")
+    assert kept() == ["Ann, and Bob", "Cal"]
