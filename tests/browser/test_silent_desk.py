@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.browser.seats import INITIALIZE, Opened, Window, begin, call
+from tests.browser.seats import INITIALIZE, Opened, Window, begin, call, routed
 from tests.support.desk_process import Desking
 from tests.support.serve_process import Serving
 from tests.support.waiting import until
@@ -133,3 +133,35 @@ def test_nothing_is_said_of_a_text_while_its_check_is_on_the_way(opened: Opened)
     for route in held:
         route.continue_()
     expect(page.locator("#found")).to_have_text("No problems.")
+
+
+def test_what_was_not_sent_is_saved_at_the_desk_again(desk: Desking, opened: Opened) -> None:
+    """Sent to a desk that is gone, it is there when the desk is back, without another key."""
+    page = opened(call(), locale="en-US")
+    page.locator("#sentence").fill("sunny")
+    saved = page.locator("#saved-at")
+    expect(saved).to_have_text("Draft saved")
+    desk.kill()
+    page.locator("#sentence").fill("rain, and a lot of it")
+    page.locator("#send").click()
+    failed = "humanmcp could not do this: Can't reach humanmcp. Your text is still here."
+    expect(page.locator("#said p")).to_have_text(failed)
+    expect(saved).to_have_text("Can't reach humanmcp. The draft is saved in this browser.")
+    with Desking(desk.home, port=desk.port) as again:
+        expect(saved).to_have_text("Draft saved")
+        (waiting,) = again.get("/api/exchanges")["waiting"]
+        shown = again.get(f"/api/exchanges/{waiting['session']}/{waiting['number']}")
+        text = json.loads(shown["draft"]["text"])["result"]["content"][0]["text"]
+        assert text == "rain, and a lot of it"
+
+
+def test_what_was_lost_on_its_way_is_saved_at_the_desk(desk: Desking, opened: Opened) -> None:
+    """Sent before the draft was ever saved: the page goes on saving it."""
+    page = opened(call(), locale="en-US")
+    routed(page, "**/reply", lambda route: route.abort(), once=True)
+    page.locator("#sentence").fill("sunny")
+    page.locator("#send").click()
+    expect(page.locator("#saved-at")).to_have_text("Draft saved")
+    (waiting,) = desk.get("/api/exchanges")["waiting"]
+    shown = desk.get(f"/api/exchanges/{waiting['session']}/{waiting['number']}")
+    assert json.loads(shown["draft"]["text"])["result"]["content"][0]["text"] == "sunny"

@@ -49,6 +49,7 @@ export class Sender {
     } catch (error) {
       this.setSending(false);
       const typing = giveTypingBack();
+      if (draft.touched) drafts.pause.soon();
       this.notSent(error);
       if (error instanceof Refused && error.record?.problems && !typing) this.composer.diagnostics.focus();
     }
