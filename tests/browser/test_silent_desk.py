@@ -165,3 +165,31 @@ def test_what_was_lost_on_its_way_is_saved_at_the_desk(desk: Desking, opened: Op
     (waiting,) = desk.get("/api/exchanges")["waiting"]
     shown = desk.get(f"/api/exchanges/{waiting['session']}/{waiting['number']}")
     assert json.loads(shown["draft"]["text"])["result"]["content"][0]["text"] == "sunny"
+
+
+@pytest.mark.parametrize("status", [0, 503])
+def test_a_list_that_cannot_be_fetched_is_not_called_live(
+    desk: Desking, host: Serving, window: Callable[..., Window], status: int
+) -> None:
+    """The stream says that something came. Until the page has it, it does not say what waits."""
+    begin(host, desk)
+    page = window(locale="en-US").page
+    claims = page.locator("#rows .none"), page.locator(".empty > p")
+    for claim in claims:
+        expect(claim).to_be_visible()
+
+    def fail(route: Route) -> None:
+        route.fulfill(status=status, json={}) if status else route.abort()
+
+    works = routed(page, re.compile(r"/(list\?.*|m/.*)?$"), fail)
+    host.say(call())
+    chip, cut = page.locator("#live"), page.locator("#cut")
+    expect(chip).to_have_attribute("data-how", "waiting")
+    assert cut.inner_text() == "Reconnecting… What waits now is not known here."
+    for claim in claims:
+        assert not claim.is_visible()
+    works()
+    expect(chip).to_have_attribute("data-how", "live")
+    expect(page.locator("#sentence")).to_be_visible()
+    expect(page.locator("#rows .row")).to_have_count(1)
+    assert cut.inner_text() == ""

@@ -2,7 +2,7 @@
 
 import { startChoices } from "./choices.js";
 import { startClock } from "./clock.js";
-import { catchUp, keyOfOpen, maybe } from "./dom.js";
+import { catchUp, first, keyOfOpen, maybe } from "./dom.js";
 import { listenToForms, startForms } from "./forms.js";
 import { startKeys, startPresses, STILL_SENDING } from "./keys.js";
 import { listChanged } from "./list.js";
@@ -19,23 +19,24 @@ startOpening(page);
 
 /** @param {ChangeShape[]} changes what happens elsewhere */
 function changed(changes) {
-  listChanged(changes);
+  const listed = listChanged(changes);
   follow().then(startForms);
   past?.then(({ refresh }) => refresh());
   const key = keyOfOpen();
   if (!key) {
     if (document.body.classList.contains("inbox")) page.openFirst();
-    return;
+    return listed;
   }
   const needless = page.isAsking || !page.waits; // what comes is opened in its place
-  const asks = document.querySelector("#status .question.open"); // the response to it is only a line
+  const asks = first("#status .question.open"); // the response to it is only a line
   const touches = changes.some(({ what, session, number }) => what === "everything"
     || (needless && session && what !== "lines")
     || ((key === `${session}/${number}` || (number === 0 && key.startsWith(`${session}/`))) && (asks || what !== "lines")));
   if (touches) page.refreshStatus();
+  return listed;
 }
 
-if (document.querySelector("#around[data-own], body[data-device]")) keep(loginPath);
+if (first("#around[data-own], body[data-device]")) keep(loginPath);
 if ("device" in document.body.dataset) import("./installing.js");
 if ("watched" in document.body.dataset) import("./looking.js");
 if (maybe("unsent")) import("./unsent.js");

@@ -11,10 +11,8 @@ const fresh = new Set();
 
 /** @param {ChangeShape[]} changes */
 export function listChanged(changes) {
-  for (const one of changes) {
-    if (one.what === "arrived") fresh.add(`${one.session}/${one.number}`);
-  }
-  refreshList();
+  for (const one of changes) if (one.what === "arrived") fresh.add(`${one.session}/${one.number}`);
+  return refreshList();
 }
 
 // Of many sessions those stay that have what is typed. In the list the desk searches, also what is not shown here.

@@ -15,7 +15,7 @@ const GREETED_WITHIN = 10_000; // the desk greets at once
 
 export let version = Number(document.body.dataset.version);
 /** @type {OnChanges} */
-let act = () => {};
+let act = async () => {};
 /** @type {EventSource | null} */
 let source = null;
 let polling = 0;
@@ -24,6 +24,7 @@ let next = 0;
 let lastWord = 0;
 let line = "opening"; // then "open", or "lost"
 let known = 0; // when the desk was last heard
+let behind = 0; // since when the list lacks what was heard
 export let leading = false; // of all tabs of this browser
 
 const channel = new BroadcastChannel(NAME);
@@ -44,7 +45,7 @@ function lead() {
   leading = true;
   listen();
   setInterval(() => {
-    if (keptBack() || hangs()) startPolling();
+    if (hangs()) startPolling();
     if (Date.now() - lastWord > SILENT_FOR) listen();
   }, 1000);
   return new Promise(() => {}); // hold the lock for the life of the page
@@ -56,8 +57,7 @@ function listen() {
   lastWord = Date.now();
   line = "opening";
   source = new EventSource(at(`/api/events?after=${version}`));
-  source.addEventListener("hello", runs);
-  source.addEventListener("ping", runs);
+  for (const name of ["hello", "ping"]) source.addEventListener(name, runs);
   source.addEventListener("change", (event) => {
     runs();
     spread(JSON.parse(event.data));
@@ -78,8 +78,7 @@ function runs() {
   how("live");
 }
 
-const keptBack = () => line === "opening" && Date.now() - lastWord > GREETED_WITHIN;
-const hangs = () => line === "open" && Date.now() - lastWord > HUNG_AFTER;
+const hangs = () => line !== "lost" && Date.now() - lastWord > (line === "open" ? HUNG_AFTER : GREETED_WITHIN);
 
 /** @param {number} after milliseconds */
 function again(after) {
@@ -100,14 +99,13 @@ async function poll() {
   const waited = asked && Date.now() - asked;
   if (waited > SLOW) how("off");
   if (waited && waited < TRY_AGAIN_AFTER) return;
-  const own = Date.now();
-  asked = own;
+  const own = asked = Date.now();
   try {
     const record = await call(`/api/state?since=${version}`);
     if (!polling) return; // the stream came meanwhile, and tells more
     how("polling");
     if (record.changes.length) spread(record);
-    if (line === "lost" || keptBack() || hangs()) listen(); // sooner than the browser would: the desk has just answered
+    if (line === "lost" || hangs()) listen(); // sooner than the browser would: the desk has just answered
   } catch {
     if (polling) how("off");
   } finally {
@@ -117,8 +115,9 @@ async function poll() {
 
 /** @param {LiveRecord} record what this tab heard for all of them */
 function spread(record) {
-  channel.postMessage({ ...record, since: version });
-  heard({ ...record, since: version });
+  const told = { ...record, since: version };
+  channel.postMessage(told);
+  heard(told);
 }
 
 // A tab that was not there yet, or led until just now, may have missed something.
@@ -127,7 +126,13 @@ function heard({ version: now, since = now, changes }) {
   if (now === version) return;
   const missed = since > version;
   version = now;
-  act(missed ? [{ what: "everything" }] : changes);
+  update(missed ? undefined : changes);
+}
+
+/** @param {ChangeShape[]} changes */
+function update(changes = [{ what: "everything" }]) {
+  behind ||= Date.now();
+  act(changes).finally(() => { behind = 0; });
 }
 
 /** @param {string} state */
@@ -136,11 +141,15 @@ function how(state) {
   show(state);
 }
 
-// What waits is known while the desk is heard. Otherwise the page says so, and its clocks stand still.
+// What waits is known while the desk is heard, and gives the list. Otherwise the page says so, and its clocks stand still.
 /** @param {string} state */
 function show(state) {
-  const isKnown = state === "live" || state === "polling";
-  if (isKnown && missedPart()) act([{ what: "everything" }]);
+  let isKnown = state === "live" || state === "polling";
+  if (isKnown && missedPart()) {
+    update();
+    behind = 1;
+  }
+  if (isKnown && behind && Date.now() - behind > SLOW) [state, isKnown] = ["waiting", false];
   if (isKnown) known = Date.now();
   const [chip, cut] = [maybe("live"), maybe("cut")];
   if (!chip || !cut || chip.dataset.how === state) return;

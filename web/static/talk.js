@@ -47,7 +47,7 @@ export function part(path, form) {
     request.timeout = 10_000;
     request.onload = () => {
       if (request.status === 401) location.assign(at("/login"));
-      unanswered ||= request.status === 503;
+      unanswered ||= request.status > 501;
       if (request.response) compareClocks(request.response);
       done(request.status === 200 ? request.response : null);
     };

@@ -41,7 +41,7 @@ interface Unread {
 }
 
 type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
-type OnChanges = (changes: ChangeShape[]) => void;
+type OnChanges = (changes: ChangeShape[]) => Promise<void>;
 type OnSent = (outcome: OutcomeShape, composer: Composer) => void;
 type Problem = DiagnosticShape;
 type ProblemAct = (problem: Problem) => void;
