@@ -5,6 +5,7 @@ kept, and the ways to look at it as another process would. Nothing here knows of
 """
 
 import enum
+import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import Final, NamedTuple, Protocol
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from humanmcp.inbox.contract import (
@@ -300,10 +301,6 @@ class Writers:
     def _refuse(self) -> None:
         if self.server.take_replies(self.key.session):
             self.server.refuse(self.key, [PROBLEM])
-
-
-def _all_items(desk: Inbox, session: str) -> list[Item]:
-    return [item for state in ExchangeState for item in desk.items(session, state)]
 
 
 class InboxContract:
@@ -740,19 +737,20 @@ class InboxContract:
         texts = {item.draft.text, *(one.text for one in item.kept)}
         assert texts >= {f"{name}{rounds - 1}" for name in people}
 
-    @settings(
-        max_examples=40,
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
-    @given(deeds=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(Deed)), max_size=14))
     def test_each_text_that_a_save_confirmed_is_somewhere(
-        self, server: Inbox, desk: Inbox, session: str, deeds: list[tuple[str, Deed]]
+        self, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """Promise 2: people open, type, send, are refused and too late, in any order."""
-        number = max((one.key.number for one in _all_items(desk, session)), default=0) + 1
-        server.deliver(item_of(session, number))
-        Writers(server, desk, Key(session, number)).play(deeds)
+        numbers = itertools.count(1)
+
+        @settings(max_examples=40, deadline=None, database=None)
+        @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(Deed)), max_size=14))
+        def play(deeds: list[tuple[str, Deed]]) -> None:
+            key = Key(session, next(numbers))
+            server.deliver(item_of(session, key.number))
+            Writers(server, desk, key).play(deeds)
+
+        play()
 
     # -- 4: an exchange ends once -------------------------------------------------------------
 
