@@ -102,6 +102,37 @@ _OAUTH: Final = {
     "client": json.dumps({"redirect_uri": "http://localhost/", "state": CANARY}),
 }
 
+_ADDRESS: Final = f"https://a.example/cb(1)?n=1&token={CANARY}"
+_IN_ADDRESSES: Final = {
+    "behind a bracket": "u=https%3A%2F%2Fa.example%2Fcb(1)%3Fn%3D1%26token%3D" + CANARY,
+    "encoded twice, and the address around it not": "u="
+    + quote(quote(f"https://a.example/?token={CANARY}", safe=""), safe=""),
+    "encoded four times": "u=" + quote(quote(quote(quote(_ADDRESS, "")), ""), ""),
+    "in lower case": "u=https%3a%2f%2fa.example%2f%3ftoken%3d" + CANARY,
+    "encoded in part": f"u=https%3A//a.example/%3Ftoken={CANARY}",
+    "as JSON": "u=" + quote(json.dumps({"token": CANARY, "n": 1}), safe=""),
+    "as JSON with a number and marks to escape": "u="
+    + quote(json.dumps({"pin": 1, "sid": 123456, "t": f"é token={CANARY}", "n": 1}), safe=""),
+    "as a header": "u=" + quote(f"Authorization: Bearer {CANARY}", safe=""),
+    "as a password": "u=" + quote(f"https://me:{CANARY}@a.example/", safe=""),
+    "a name that is encoded": f"u=%74oken%3D{CANARY}",
+    "beside bytes that are not UTF-8": f"u=%FF%3F%C3token%3D{CANARY}%E3%81&n=%81",
+}
+"""An address or JSON in a query."""
+_REPEATED: Final = {
+    "behind a new line in JSON": json.dumps({"log": f"you typed\n{CANARY}\nthanks"}),
+    "behind a tab in JSON in JSON": json.dumps({"a": json.dumps({"b": f"x\t{CANARY}"})}),
+    "behind a letter in JSON": json.dumps({"a": f"é{CANARY}"}),
+    "behind a letter in JSON in JSON": json.dumps({"a": json.dumps({"b": f"é{CANARY}"})}),
+    "in Python": repr(f"line\n{CANARY}"),
+    "in bytes of Python": repr(f"é{CANARY}".encode()),
+    "behind an encoded space": f"https://a.example/?q=is%20{CANARY}%20ok",
+    "behind an encoded =": f"https://a.example/?u=https%3A%2F%2Fb%2F%3Fq%3D{CANARY}",
+    "encoded twice": f"https://a.example/?u=https%253A%252F%252Fb%252F%253Fq%253D{CANARY}",
+    "in a path": f"https://a.example/https%3a%2F%2Fb%2f{CANARY}/x",
+}
+"""A text that has the secret again, which has its name elsewhere."""
+
 _FORM: Final = f'--b\r\nContent-Disposition: form-data; name="password"\r\n\r\n{CANARY}\r\n--b--'
 HIDDEN: Final = (
     *(
@@ -120,6 +151,24 @@ HIDDEN: Final = (
     *(
         (f"OAuth in prose: {place}", {"text": f"go to {text} ."}, CANARY)
         for place, text in _OAUTH.items()
+    ),
+    *(
+        (f"in an address: {place}", {"url": f"/?{text}"}, CANARY)
+        for place, text in _IN_ADDRESSES.items()
+    ),
+    *(
+        (f"in a path: {place}", {"url": f"https://a.example/go/{text[2:]} x"}, CANARY)
+        for place, text in _IN_ADDRESSES.items()
+    ),
+    *(
+        (f"repeated: {place}", {"password": CANARY, "text": text}, CANARY)
+        for place, text in _REPEATED.items()
+    ),
+    ("address as a name", {f"https://a.example/?token={CANARY}": 1}, CANARY),
+    (
+        "in 3,000 lists",
+        {"text": "[" * 3000 + json.dumps({"cookies": {"theme": CANARY}}) + "]" * 3000},
+        CANARY,
     ),
     ("private key", {"text": f"it is\n{_PEM}\n"}, "BgkqhkiG9w0B"),
     ("password in an address", {"url": f"postgres://me:{CANARY}@db.example/x"}, CANARY),

@@ -10,14 +10,14 @@ import re
 from binascii import crc32
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
+from urllib.parse import unquote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BEGINNING: Final = "[redacted:"
 _MARK: Final = re.compile(r"\[redacted:([A-Z0-9_]{1,64})-([0-9a-f]{4})\]")
-_QUOTED: Final = re.compile(r"%5Bredacted%3A([A-Z0-9_]{1,64}-[0-9a-f]{4})%5D")
+_ESCAPES: Final = re.compile("((?:%[0-9A-Fa-f]{2})+)")
 _LONGEST: Final = 90
 """The maximum length of a mark."""
 
@@ -32,9 +32,35 @@ def names_in(text: str) -> list[str]:
     return [found[1] for found in _marks(text)]
 
 
-def quoted(text: str) -> str:
-    """Percent-encode a text for a query; a mark in it stays a mark, so that any value fits it."""
-    return _QUOTED.sub(r"[redacted:\1]", quote(text, "", errors="surrogatepass"))
+def decoded_once(encoded: str) -> str:
+    """Return a text without one level of percent-encoding; a byte that is not UTF-8 is kept."""
+    return unquote(encoded, errors="surrogateescape")
+
+
+def encoded_again(encoded: str, left: str) -> str:
+    """Return a percent-encoded text with the marks of `left`, its decoded text without secrets.
+
+    All else stays as it was encoded. What `left` has written anew between two marks, such as JSON
+    with a text instead of a number, is left out: a mark fits it, too.
+    """
+    plain = decoded_once(encoded)
+    if left == plain:
+        return encoded
+    places = [0]
+    """Where each character of the decoded text is encoded, and the end."""
+    for number, part in enumerate(_ESCAPES.split(encoded)):
+        for one in decoded_once(part):
+            size = 3 * len(one.encode("utf-8", "surrogateescape")) if number % 2 else 1
+            places.append(places[-1] + size)
+    first, *between, last = _fixed_parts(left)
+    at = len(first) if plain.startswith(first) else 0
+    end = len(plain) - (len(last) if plain.endswith(last, at) else 0)
+    pieces = [encoded[: places[at]]]
+    for mark, part in zip(_marks(left), [*between, ""], strict=True):
+        start = plain.find(part, at, end)
+        at = end if start < 0 else start + len(part)
+        pieces += [mark[0], "" if start < 0 else encoded[places[start] : places[at]]]
+    return "".join([*pieces, encoded[places[end] :]])
 
 
 def left_of(text: str, start: int = 0, end: int | None = None) -> str | None:

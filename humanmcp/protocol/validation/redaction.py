@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote, quote_plus, unquote
 
 from humanmcp.protocol.json.jsonrpc import TOKEN
-from humanmcp.protocol.json.removed import mark_of, names_in, quoted
+from humanmcp.protocol.json.removed import decoded_once, encoded_again, mark_of, names_in
 from humanmcp.protocol.validation.secret_shapes import (
     is_secret,
     is_secret_name,
@@ -72,6 +73,8 @@ _COOKIE: Final = re.compile(
     r"(?P<before>(?:^|;)[ \t]*(?!(?i:path|domain|expires|max-age|samesite)=)"
     r"(?P<name>[^=;\s]{1,99}+)=)(?P<value>[^;\s]++)"
 )
+_ENCODED: Final = re.compile(r"(?<![^\s\"'<>&=])[^\s\"'<>&=%]*+%[^\s\"'<>&]++")
+"""A part of an address, from where a value may begin, with percent escapes."""
 _EMBEDDED: Final = re.compile(r"\{\s*\"|\[\s*[\[{\"]")
 """The beginning of an object or an array in a text."""
 _MOST_TRIED: Final = 20
@@ -108,10 +111,12 @@ def rewritten(text: str, replace: Replace) -> str:
 
 
 def _rewritten(text: str, replace: Replace, depth: int) -> str:
-    if depth > _DEEPEST or not (may_have_secrets(text) or "code" in text or "state" in text):
+    if depth > _DEEPEST or not (may_have_secrets(text) or re.search("code|state|%", text)):
         return text
-    if _is_json(text):
-        return _Json(text, replace, depth).rewritten()
+    is_json = _is_json(text)
+    text = text if is_json is False else _Json(text, replace, depth).rewritten()
+    if is_json:
+        return text
     text = _spliced(
         text,
         {
@@ -120,11 +125,16 @@ def _rewritten(text: str, replace: Replace, depth: int) -> str:
         },
     )
     if "=" in text:
-        text = _PAIRS.sub(lambda run: _query(run, replace, depth), text)
+        text = _PAIRS.sub(lambda run: _query(run, replace), text)
     text = _COOKIES.sub(lambda header: _inside(header, "pairs", _cookies(header, replace)), text)
     for shape in to_try(text):
         text = shape.sub(lambda found: _without(found, replace), text)
-    return text
+    return _decoding(text, lambda plain: _rewritten(plain, replace, depth + 1))
+
+
+def _decoding(text: str, rewrite: Callable[[str], str]) -> str:
+    """Rewrite what is percent-encoded in a text. All but the new marks stays as it was encoded."""
+    return _ENCODED.sub(lambda run: encoded_again(run[0], rewrite(decoded_once(run[0]))), text)
 
 
 def _inside(found: re.Match[str], group: str, instead: str) -> str:
@@ -150,8 +160,8 @@ def _cookies(header: re.Match[str], replace: Replace) -> str:
     )
 
 
-def _query(run: re.Match[str], replace: Replace, depth: int) -> str:
-    """Rewrite the parameters of a query or form: those of OAuth, and addresses in values."""
+def _query(run: re.Match[str], replace: Replace) -> str:
+    """Rewrite the parameters of a query or form, also those of OAuth."""
     pairs = [pair.partition("=") for pair in run[0].split("&")]
     before = run.string[max(0, run.start() - 300) : run.start()]
     address = re.split(r"[\s\"'<>]", before)[-1]
@@ -159,13 +169,7 @@ def _query(run: re.Match[str], replace: Replace, depth: int) -> str:
 
     def one(name: str, value: str) -> str:
         is_own = is_secret_name(name) or (oauth and _plain(name) in _OF_OAUTH)
-        if value and is_own and is_secret_value(name, value):
-            return replace(value, name)
-        if "%3D" in value or "%3d" in value:
-            inner = unquote(value)
-            without = _rewritten(inner, replace, depth + 1)
-            return value if without == inner else quoted(without)
-        return value
+        return replace(value, name) if value and is_own and is_secret_value(name, value) else value
 
     return "&".join(f"{name}{equals}{one(name, value)}" for name, equals, value in pairs)
 
@@ -173,13 +177,15 @@ def _query(run: re.Match[str], replace: Replace, depth: int) -> str:
 # -- JSON ------------------------------------------------------------------------------------------
 
 
-def _is_json(text: str) -> bool:
-    """Return True for an object or an array."""
+def _is_json(text: str) -> bool | None:
+    """Return True for an object or an array, None for one that is too deep to tell."""
     if not re.match(r"\s*[\[{]", text):
         return False
     try:
         _JSON.decode(text)
-    except (ValueError, RecursionError):
+    except RecursionError:
+        return None
+    except ValueError:
         return False
     return True
 
@@ -227,10 +233,12 @@ class _Json:
                     opened.append(_Open(token[0] == "{", top.name or top.owner))
                     top.parts.append((top.name, None))
                     top.name = ""
-                case "closes":
+                case "closes" if len(opened) > 1:
                     self._close(opened.pop())
                 case "string" if top.is_object and _COLON.match(self._text, token.end()):
                     top.name = _decoded(token[0]) or " "
+                    if _WORD.fullmatch(top.name) is None:
+                        top.parts.append(("", token))
                 case "string" | "word":
                     top.parts.append((top.name, token))
                     top.name = ""
@@ -330,8 +338,9 @@ class Redaction:
         """Begin with none found."""
         self._names: dict[str, str] = {}
         """From each value that was found to its name; names are never given twice."""
-        self._reserved: set[str] = set()
-        """The names of the marks that were there before."""
+        self._taken: set[str] = set()
+        """These names, and those of the marks that were there before."""
+        self._counts: Counter[str] = Counter()
         self._used: set[str] = set()
         self._spread: re.Pattern[str] | None = None
         self._spellings: dict[str, str] = {}
@@ -343,7 +352,9 @@ class Redaction:
 
     def reserve(self, text: str) -> None:
         """Give no secret the name of a mark that a text has already."""
-        self._reserved.update(names_in(text))
+        for _ in range(_DEEPEST if "%" in text and "redacted" in text else 1):
+            self._taken.update(names_in(text))
+            text = decoded_once(text)
 
     def find(self, text: str) -> bool:
         """Collect the secrets of a text. Return True if there are any."""
@@ -362,11 +373,11 @@ class Redaction:
     def _free(self, name: str) -> str:
         """Turn the name of a member into a free name of an environment variable."""
         plain = re.sub(r"[^A-Z0-9]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper())
-        plain = plain.strip("_")[:_LONGEST_NAME] or "SECRET"
-        taken, count, free = {*self._names.values(), *self._reserved}, 1, plain
-        while free in taken:
-            count += 1
-            free = f"{plain}_{count}"
+        free = plain = plain.strip("_")[:_LONGEST_NAME] or "SECRET"
+        while free in self._taken:
+            self._counts[plain] += 1
+            free = f"{plain}_{self._counts[plain] + 1}"
+        self._taken.add(free)
         return free
 
     def replace(self, text: str, *, found: bool) -> str:
@@ -384,12 +395,16 @@ class Redaction:
         """Return frames without their secrets, and those of the frames before."""
         frames = tuple(frames)
         for frame in frames:
-            self.reserve(frame.text)
+            self.reserve(f"{frame.text}\n{frame.note}")
         found = [(self.find(frame.text), self.find(frame.note)) for frame in frames]
-        return tuple(
-            _redact_frame(frame, self, in_text=in_text, in_note=in_note)
-            for frame, (in_text, in_note) in zip(frames, found, strict=True)
-        )
+        return tuple(map(self._redact_frame, frames, found))
+
+    def _redact_frame(self, frame: Frame, found: tuple[bool, bool]) -> Frame:
+        text = self.replace(frame.text, found=found[0])
+        note = self.replace(frame.note, found=found[1])
+        if (text, note) == (frame.text, frame.note):
+            return frame
+        return frame._replace(raw=text.encode("utf-8", "replace"), note=note)
 
     def _mark(self, value: str, name: str) -> str:
         self._remember(value, name)
@@ -400,10 +415,10 @@ class Redaction:
 
     def _without_repeats(self, text: str) -> str:
         pattern = self._pattern()
-        if pattern is None or (pattern.search(text) is None and "\\" not in text):
+        if pattern is None or (pattern.search(text) is None and not re.search(r"[\\%]", text)):
             return text
         if not _is_json(text):
-            return pattern.sub(self._repeat, text)
+            return self._marked(text, pattern)
         instead: dict[int, tuple[int, str]] = {}
         key = ""
         for token in TOKEN.finditer(text):
@@ -412,10 +427,10 @@ class Redaction:
             if token.lastgroup == "string":
                 is_key = _COLON.match(text, token.end()) is not None
                 kept = _WORD.fullmatch(value) if is_key or key in _STRUCTURE else None
-                left = value if kept else pattern.sub(self._repeat, value)
+                left = value if kept else self._marked(value, pattern)
                 key = value if is_key else ""
             elif token.lastgroup == "word" and len(value) >= _LONG_NUMBER:
-                left = pattern.sub(self._repeat, value)
+                left = self._marked(value, pattern)
             if left != value:
                 instead[token.start()] = token.end(), _literal(left)
         return _spliced(text, instead)
@@ -431,9 +446,15 @@ class Redaction:
             }
             if not self._spellings:
                 return None
-            each = "|".join(map(re.escape, sorted(self._spellings, key=len, reverse=True)))
-            self._spread = re.compile(rf"(?<![A-Za-z0-9])(?:{each})(?![A-Za-z0-9])")
+            self._spread = re.compile(rf"(?:{_any_of(sorted(self._spellings))})(?![A-Za-z0-9])")
         return self._spread
+
+    def _marked(self, text: str, pattern: re.Pattern[str], depth: int = 0) -> str:
+        """Return a text that is not JSON with each value replaced, also where it is encoded."""
+        if depth > _DEEPEST:
+            return text
+        text = pattern.sub(self._repeat, text)
+        return _decoding(text, lambda plain: self._marked(plain, pattern, depth + 1))
 
     def _repeat(self, found: re.Match[str]) -> str:
         name = self._names[self._spellings[found[0]]]
@@ -441,8 +462,11 @@ class Redaction:
         return mark_of(name)
 
 
+_BEHIND: Final = r"(?<![A-Za-z0-9](?<!\\[A-Za-z])(?<!\\x..)(?<!\\u....)[\s\S])"
+"""Behind the first character of a value: it begins a word, or stands behind an escape."""
 _COLON: Final = re.compile(r"\s*:")
 _LONGEST_NAME: Final = 40
+_DEEPEST_PATTERN: Final = 50
 _LONG_NUMBER: Final = 6
 """The digits of a number that is replaced because a secret is the same."""
 
@@ -458,7 +482,7 @@ def _values(text: str) -> list[str]:
 
 def _parts_of(value: str) -> Iterator[str]:
     """Yield what is secret alone: a token without its scheme, a password, a decoded value."""
-    if "%" in value and (plain := unquote(value)) != value:
+    if (plain := decoded_once(value)) != value:
         yield plain
     if (found := _SCHEME.fullmatch(value)) is None:
         return
@@ -479,13 +503,23 @@ def _password(encoded: str) -> Iterator[str]:
 
 
 def _spelt(value: str) -> Iterator[str]:
-    """Yield the spellings of a value: plain, inside a JSON string, and in an address."""
-    yield value
-    yield json.dumps(value)[1:-1]
-    yield json.dumps(value, ensure_ascii=False)[1:-1]
-    yield quote(value, errors="replace")
-    yield quote(value, safe="", errors="replace")
-    yield quote_plus(value, errors="replace")
+    """Yield the spellings of a value: plain, in a query, and in JSON in JSON."""
+    yield from (value, value.replace(" ", "+"))
+    for ascii_only in (True, False):
+        inner = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+        yield from (inner, json.dumps(inner)[1:-1])
+
+
+def _any_of(texts: list[str], depth: int = 0) -> str:
+    """Return a pattern of sorted texts, the longest first. What begins alike is tried once."""
+    if depth > _DEEPEST_PATTERN or len(texts) == 1 <= depth:
+        return "|".join(map(re.escape, reversed(texts)))
+    behind = "" if depth else _BEHIND
+    each = [
+        f"{re.escape(first)}{behind}(?:{_any_of([one[1:] for one in group], depth + 1)})"
+        for first, group in groupby(texts, lambda one: one[:1])
+    ]
+    return "|".join(reversed(each))
 
 
 def redact_recording(frames: Iterable[Frame]) -> Redacted:
@@ -493,14 +527,6 @@ def redact_recording(frames: Iterable[Frame]) -> Redacted:
     redaction = Redaction()
     redacted = redaction.redact_frames(frames)
     return Redacted(redacted, redaction.names)
-
-
-def _redact_frame(frame: Frame, redaction: Redaction, *, in_text: bool, in_note: bool) -> Frame:
-    text = redaction.replace(frame.text, found=in_text)
-    note = redaction.replace(frame.note, found=in_note)
-    if (text, note) == (frame.text, frame.note):
-        return frame
-    return frame._replace(raw=text.encode("utf-8", "replace"), note=note)
 
 
 def without_secrets(text: str) -> str:

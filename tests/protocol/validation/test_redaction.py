@@ -4,6 +4,7 @@ import base64
 import json
 import time
 from typing import Final
+from urllib.parse import quote
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.support.recordings import SEED, WEATHER, answer, ask, recording, text
 from tests.support.secrets import HIDDEN, KEPT
 
 KEY = "sk-" + "a1B2" * 6
+MARK = mark_of("SID_9")
 TOKEN = "ghp_" + "Z9" * 18
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
 
@@ -72,7 +74,27 @@ SECRETS: Final = [
     ('"sid": ["q1", "q2"], and', '"sid": ["[redacted]"], and'),
     (
         "go to=https%3a%2f%2fa.example%2f%3fsid%3dabc x",
-        "go to=https%3A%2F%2Fa.example%2F%3Fsid%3D[redacted] x",
+        "go to=https%3a%2f%2fa.example%2f%3fsid%3d[redacted] x",
+    ),
+    (
+        "u=https://x/?a%20b+c%3Fsid%3Dabc%26d%3D%zz",
+        "u=https://x/?a%20b+c%3Fsid%3D[redacted]%26d%3D%zz",
+    ),
+    ("u=%FF%c3%A9%E3%81%3Fsid%3Da%C3%A9%FFb%26%81", "u=%FF%c3%A9%E3%81%3Fsid%3D[redacted]%26%81"),
+    (
+        "/?u=%2f%3Fv%3d%252f%253Fsid%253Dabc%2526q%3D1%26pwd%3Dx",
+        "/?u=%2f%3Fv%3d%252f%253Fsid%253D[redacted]%2526q%3D1%26pwd%3D[redacted]",
+    ),
+    ('{"?sid=abc":{"b":1}, "c":"?sid=abc"}', '{"?sid=[redacted]":{"b":1}, "c":"?sid=[redacted]"}'),
+    (
+        f"u=a%3D{MARK.replace('[', '%5B')}%26sid%3Dabc%26sid%3Ddef",
+        "u=a%3D[redacted]%26sid%3D[redacted]%26sid%3D[redacted]",
+    ),
+    # What was written anew beside a mark is left out.
+    ("/?u=%7B%22sid%22%3A1,%22n%22:2%7D&b=%2f", "/?u=[redacted]&b=%2f"),
+    (
+        "u=%7B%22sid%22%3A1,%22n%22:2,%22t%22:%22%5Cu00e9%20sid%3Dx%22%7D",
+        "u=[redacted][redacted]%22%7D",
     ),
     (
         '{"args":["-y","server","--api-key","abc","--port","80"]}',
@@ -285,6 +307,15 @@ def test_ordinary_words_are_no_secrets(value: object) -> None:
             "eyJaaaaaaaa.",
             "a.token",
             "to=a%3Db%26",
+            *(
+                "%25",
+                "a=%3Dtoken%3Da&",
+                "%26token%3Da1",
+                "%22token%22%3A1%20",
+                "%FF%C3",
+                "/%",
+                "=%41",
+            ),
             '"name":"token",',
         ),
     ],
@@ -301,6 +332,20 @@ def test_a_text_of_twice_the_length_takes_twice_the_time(part: str) -> None:
     assert seconds(40_000) < 3 * seconds(20_000) + 0.1
 
 
+@pytest.mark.parametrize("value", ["secret{}x9", "{}", "a b%3D{}", "eyJhbGciOiJIUzI1NiJ9.eyJ{}"])
+def test_twice_as_many_secrets_take_twice_the_time(value: str) -> None:
+    """Each has a name that no other one has, and is searched in all of the texts."""
+
+    def seconds(count: int) -> float:
+        texts = [json.dumps({"password": value.format(10_000 + n)}) for n in range(count)]
+        frames = [Frame(0, "", Direction.IN, text.encode()) for text in texts]
+        start = time.process_time()
+        assert len(redact_recording(frames).names) >= count
+        return time.process_time() - start
+
+    assert seconds(2_000) < 3 * seconds(1_000) + 0.1
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -313,6 +358,7 @@ def test_a_text_of_twice_the_length_takes_twice_the_time(part: str) -> None:
         ('{"apiKey":"x1","api_key":"x2","api-key":"x3"}', ["API_KEY", "API_KEY_2", "API_KEY_3"]),
         ('{"apiKey":"x1","api_key":"x1"}', ["API_KEY", "API_KEY"]),
         (f'{{"was":"{mark_of("TOKEN")}","token":"x1"}}', ["TOKEN", "TOKEN_2"]),
+        (f"/?u={quote(quote(mark_of('TOKEN')))}&token=x1", ["TOKEN_2"]),
         (f"use {KEY} now", ["KEY"]),
         ("Cookie: theme=dark; lang=ja; Path=/", ["COOKIE", "COOKIE_2"]),
     ],
@@ -325,7 +371,7 @@ def test_a_mark_is_named_after_the_member_as_a_variable_is(text: str, names: lis
 def test_half_a_character_beside_a_secret_is_kept() -> None:
     """An escape of JSON may have it, also in an address within an address."""
     text = without_secrets('{"t":"go?to=https%3A%2F%2Fa.example%2F%3Ftoken%3Dabc1%26b%3D\\ud800"}')
-    address = f"https%3A%2F%2Fa.example%2F%3Ftoken%3D{mark_of('TOKEN')}%26b%3D%ED%A0%80"
+    address = f"https%3A%2F%2Fa.example%2F%3Ftoken%3D{mark_of('TOKEN')}%26b%3D\ud800"
     assert json.loads(text) == {"t": f"go?to={address}"}
 
 
@@ -342,6 +388,10 @@ BASIC: Final = base64.b64encode(b"me:pa55:word").decode()
         ("a b/c", "a b/c a%20b/c a%20b%2Fc a+b%2Fc", "[] [] [] []"),
         ('a"bc', 'is "a\\"bc"', 'is "[]"'),
         ("ünsafe", 'is "\\u00fcnsafe" or ünsafe', 'is "[]" or []'),
+        # and encoded twice, in lower case, in a text in a text
+        ("a b/c", "/a%2520b%252fc /?q=a+b%2fc", "/[] /?q=[]"),
+        ('a"bc', '\\"is \\\\\\"a\\\\\\"bc\\"', '\\"is \\\\\\"[]\\"'),
+        ("hunter22", "xnhunter22 u00e9hunter22", "xnhunter22 u00e9hunter22"),
         # what is secret alone
         ("hun%20ter", "is hun ter", "is []"),
         ("Bearer abcd", "is abcd", "is []"),
@@ -382,6 +432,13 @@ def test_a_note_is_redacted_and_bytes_that_are_no_text_stay() -> None:
     assert (kept.raw, kept.note) == (b"\xff", "")
     assert (noted.raw, noted.note) == (b"x", f"see token={mark_of('TOKEN')}")
     assert written.raw.startswith(mark_of("TOKEN").encode() + b" ")
+
+
+def test_a_mark_in_a_note_keeps_its_name() -> None:
+    """Two values of one name would be one value for who reads them."""
+    noted = Frame(1, "", Direction.NOTE, b"", note=f"see {mark_of('TOKEN')}")
+    written = Frame(2, "", Direction.IN, b'{"token":"zzz98765"}')
+    assert redact_recording([noted, written]).names == ("TOKEN_2",)
 
 
 @pytest.mark.parametrize(("levels", "is_replaced"), [(0, True), (8, True), (9, False)])
