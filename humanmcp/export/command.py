@@ -72,13 +72,13 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     form = FORMATS[arguments.format]
     recording, names = redacted(recording) if arguments.redact else (recording, ())
     text = written(form, recording, options)
-    say_removed(names, text, by_name=form.is_program)
     if not text.strip():
         to_stderr(say("export", "empty", what=recording.name, format=arguments.format))
     if arguments.output in (None, "", "-"):
         raw_to_stdout(_shown(text.removesuffix("\n"), form))
     else:
         _deliver(text, arguments.output)
+    say_removed(names, text, by_name=form.is_program)
     return 0
 
 
@@ -100,8 +100,11 @@ def exported(form: str, recording: Recording, keeps_secrets: bool) -> str:  # no
 
 
 def say_removed(names: Iterable[str], text: str, *, by_name: bool = False) -> None:
-    """Say how many of the removed values would stand in a text; a program asks for them by name."""
-    left = sorted({*names}.intersection(names_in(text)))
+    """Say how many of the removed values would stand in a text; a program asks for them by name.
+
+    Markdown has a backslash before each bracket.
+    """
+    left = sorted({*names}.intersection(names_in(text.replace("\\", ""))))
     if left:
         sentence = "redacted by name" if by_name else "redacted"
         to_stderr(say("export", sentence, count=len(left), names=", ".join(left)))

@@ -67,14 +67,32 @@ def test_what_is_told_of_removed_values_is_what_was_removed_from_the_text(
             ask(1, "tools/call", name="login", arguments={"password": "hunter2"}),
             answer(1, result=text(f"api_key=k3y-0f-s0mebody {mark_of('OLD')}")),
             (Direction.ERR, "token: t0ken-0f-s0mebody"),
+            (Direction.NOTE, "the header token=n0te-0f-s0mebody is wrong"),
         ),
     )
     added = ["--no-redact"] if keeps else []
     assert main([*words, str(recorded), "--home", str(tmp_path), *added]) == 0
     out, err = capsys.readouterr()
     told = re.search(r"humanmcp removed (\d+) value", err)
-    assert (int(told[1]) if told else 0) == len({*names_in(out)} - {"OLD"})
+    assert (int(told[1]) if told else 0) == len({*names_in(out.replace("\\", ""))} - {"OLD"})
     assert (told is None) == (keeps or "decisions" in words)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is full here")
+@pytest.mark.parametrize(
+    "words",
+    [["export"], pytest.param(["book", "--from"], marks=pytest.mark.extension("books"))],
+)
+def test_what_cannot_be_written_says_so_and_tells_of_nothing_removed(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A device may be full."""
+    login = ask(1, "tools/call", name="login", arguments={"password": "hunter2"})
+    recorded = write(tmp_path / "transcript.jsonl", recording(*HANDSHAKE, login))
+    assert main([*words, str(recorded), "-o", "/dev/full", "--home", str(tmp_path)]) != 0
+    err = capsys.readouterr().err
+    assert "/dev/full" in err
+    assert "removed" not in err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no modes")

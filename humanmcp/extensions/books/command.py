@@ -90,7 +90,6 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
     book = copied(recorded.frames)
     text = "\n".join(_sections(book))
     parse_book(text, Path(arguments.output or BOOK_NAME))
-    say_removed(recorded.names, text)
     for one in book.left_out:
         what = f"{one.method} {one.name}".rstrip()
         to_stderr(say(SECTION, f"left out {one.why}", what=what))
@@ -98,6 +97,7 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
         _write(Path(arguments.output).expanduser(), text)
     else:
         raw_to_stdout(text.removesuffix("\n"))
+    say_removed(recorded.names, text)
     return 0
 
 
@@ -136,10 +136,7 @@ def _called(url: str, arguments: argparse.Namespace) -> ServerAddress:
 
 def _write(path: Path, text: str) -> None:
     """Write a new file, or to a device or pipe; an existing file is not replaced."""
-    if path.is_fifo() or path.is_char_device():
-        path.write_text(text, encoding="utf-8")
-        return
-    if path.exists():
+    if path.exists() and not (path.is_fifo() or path.is_char_device()):
         raise stopped(SECTION, "exists", file=path)
     try:
         write_whole(path, text.encode("utf-8"))
