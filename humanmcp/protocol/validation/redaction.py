@@ -263,9 +263,8 @@ class _Json:
     @staticmethod
     def _is_value(name: str, token: re.Match[str], value: str) -> bool:
         is_word = token.lastgroup == "word"
-        if is_word and (name == "pass" or value in ("true", "false", "null")):
-            return False
-        return is_secret_value(name, value)
+        is_plain = is_word and (name == "pass" or value in ("true", "false", "null"))
+        return not is_plain and is_secret_value(name, value)
 
     @staticmethod
     def _named(container: _Open) -> Iterator[tuple[str, re.Match[str] | None]]:
@@ -276,8 +275,7 @@ class _Json:
             oauth = is_of_oauth(name for name, _ in container.parts)
             in_cookies = re.fullmatch(r"(?i)cookies?", container.owner) is not None
             for name, token in container.parts:
-                is_own = is_secret_name(name) or in_cookies
-                is_own = is_own or (oauth and _plain(name) in _OF_OAUTH)
+                is_own = in_cookies or is_secret_name(name) or (oauth and _plain(name) in _OF_OAUTH)
                 is_pair = name.lower() in ("value", "values") and is_secret_name(pair)
                 yield (name if is_own else pair if is_pair else ""), token
             return
@@ -358,16 +356,13 @@ class Redaction:
 
     def find(self, text: str) -> bool:
         """Collect the secrets of a text. Return True if there are any."""
-        count = len(self._names)
-        without = rewritten(text, self._remember)
-        if len(self._names) > count:
-            self._spread = None
-        return without != text
+        return rewritten(text, self._remember) != text
 
     def _remember(self, value: str, name: str) -> str:
         for one in (value, *_parts_of(value)):
             if one not in self._names:
                 self._names[one] = self._free(name)
+                self._spread = None
         return mark_of(self._names[value])
 
     def _free(self, name: str) -> str:
@@ -467,6 +462,7 @@ _BEHIND: Final = r"(?<![A-Za-z0-9](?<!\\[A-Za-z])(?<!\\x..)(?<!\\u....)[\s\S])"
 _COLON: Final = re.compile(r"\s*:")
 _LONGEST_NAME: Final = 40
 _DEEPEST_PATTERN: Final = 50
+"""How many groups in each other the search for values has."""
 _LONG_NUMBER: Final = 6
 """The digits of a number that is replaced because a secret is the same."""
 
