@@ -7,7 +7,7 @@ import base64
 import json
 from collections.abc import Callable
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 CANARY: Final = "c4n4ry-5ecret-Qz7"
 """A secret without a form of its own: only its name, or its place, tells."""
@@ -113,6 +113,7 @@ _IN_ADDRESSES: Final = {
     "as JSON": "u=" + quote(json.dumps({"token": CANARY, "n": 1}), safe=""),
     "as JSON with a number and marks to escape": "u="
     + quote(json.dumps({"pin": 1, "sid": 123456, "t": f"é token={CANARY}", "n": 1}), safe=""),
+    "as JSON in a form": "u=" + quote_plus(json.dumps({"n": 1, "token": CANARY, "m": "a+b"})),
     "as a header": "u=" + quote(f"Authorization: Bearer {CANARY}", safe=""),
     "as a password": "u=" + quote(f"https://me:{CANARY}@a.example/", safe=""),
     "a name that is encoded": f"u=%74oken%3D{CANARY}",

@@ -33,8 +33,11 @@ def names_in(text: str) -> list[str]:
 
 
 def decoded_once(encoded: str) -> str:
-    """Return a text without one level of percent-encoding; a byte that is not UTF-8 is kept."""
-    return unquote(encoded, errors="surrogateescape")
+    """Return a text without one level of percent-encoding; a byte that is not UTF-8 is kept.
+
+    A form writes the space between a name and a value of JSON as `+`; elsewhere `+` may be itself.
+    """
+    return re.sub('(?<=[:,])\\+(?=")', " ", unquote(encoded, errors="surrogateescape"))
 
 
 def encoded_again(encoded: str, left: str) -> str:
