@@ -158,7 +158,7 @@ def agents(folder: Path, rounds: int) -> Iterator[Figure]:
         agent, at = number % _AGENTS, _at(number)
         text = _PROMPT % (agent, agent)
         prompt = read_prompt(text, "claude-code")
-        facts = begin_facts(inbox, prompt, at)
+        facts = begin_facts(prompt, at)
         inbox.join(facts)
         key = inbox.enter(facts.name)
         write_down(inbox, facts.name, Frame(0, at, Direction.IN, text.encode(), key.number))

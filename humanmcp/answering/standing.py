@@ -258,7 +258,12 @@ ENDED: Final = "ended"
 """Who takes away what an agent that has ended its turn does not wait for any more."""
 TWIN: Final = "twin"
 """Why nobody knows whether a prompt still waits: so many of those that are equal have not run."""
-_NOTES: Final = {"": "note unread", RAN: "note unknown", READ: "note read"}
+_NOTES: Final[dict[str, str]] = {
+    "": "note unread",
+    RAN: "note unknown",
+    READ: "note read",
+    Standing.EQUAL_RAN: "note of equal",
+}
 
 
 def decision_of(item: Item) -> Decided | None:

@@ -723,8 +723,11 @@ class ServerInbox(SharedInbox, Protocol):
     def guest_session(self, name: str) -> str:
         """Return the name of a guest's session: another one each time that it was forgotten."""
 
-    def join(self, facts: SessionFacts) -> None:
-        """Be a part of a guest's session, which is begun with these facts if it is not there."""
+    def join(self, facts: SessionFacts) -> str:
+        """Be a part of a guest's session, which is begun with these facts if it is not there.
+
+        Returns its name: that of the facts, or after each time that it was forgotten another one.
+        """
 
     def enter(self, session: str) -> Key:
         """Return the name of a new exchange of a guest, which this process owns from now on."""

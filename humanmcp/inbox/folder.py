@@ -10,7 +10,7 @@ import os
 import stat
 import time
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from humanmcp.common.settings import UnsafeFolderError, make_home, make_private
@@ -303,20 +303,36 @@ class FolderInbox:
     # -- a guest's session ----------------------------------------------------------------------
 
     def guest_session(self, name: str) -> str:
-        forgotten = self.home / records.FORGOTTEN
-        return records.guest_session(name, lambda one: (forgotten / one).exists())
+        from humanmcp.inbox.guest_folder import present_name  # noqa: PLC0415 - no server does it
 
-    def join(self, facts: SessionFacts) -> None:
+        with keeping("new session"):
+            return present_name(name, self._is_forgotten)
+
+    def _is_forgotten(self, session: str) -> bool:
+        try:
+            (self.home / records.FORGOTTEN / session).lstat()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def join(self, facts: SessionFacts) -> str:
+        if not records.is_session_name(facts.name):
+            raise ValueError(facts.name)
+        from humanmcp.inbox.forgetting import throw_away  # noqa: PLC0415 - no server does it
+        from humanmcp.inbox.guest_folder import GuestFolder  # noqa: PLC0415 - likewise
+
+        name = self.guest_session(facts.name)
         with keeping("new session"):
             self._make_folders()
-            if not records.is_session_name(facts.name):
-                raise ValueError(facts.name)
-            from humanmcp.inbox.guest_folder import GuestFolder  # noqa: PLC0415 - no server does it
-
-            guest = GuestFolder(SessionFolder(facts.name, self._path / facts.name))
-            guest.begin(facts, self._letters.give)
-        self._guests[facts.name] = guest
-        self._polls.setdefault(facts.name, ReplyReader(guest.folder, own=True))
+            guest = GuestFolder(SessionFolder(name, self._path / name))
+            is_new = guest.begin(facts._replace(name=name), self._letters.give)
+            if self._is_forgotten(name):  # meanwhile: its name must not begin anew
+                if is_new:
+                    throw_away(guest.folder, guest.path)
+                return self.join(facts)
+        self._guests[name] = guest
+        self._polls.setdefault(name, ReplyReader(guest.folder, own=True))
+        return name
 
     def enter(self, session: str) -> Key:
         with keeping("new session"):
@@ -474,7 +490,10 @@ class FolderInbox:
         found = (self._sessions.facts(name) for name in self._sessions.names())
         shown = [facts for facts in found if facts is not None and not facts.probe]
         shown.sort(key=lambda facts: (facts.started, facts.name))
-        lettered = (self._lettered(facts) for facts in shown)
+        lettered = []
+        for facts in shown:
+            with suppress(UnknownItemError):  # forgotten meanwhile
+                lettered.append(self._lettered(facts))
         # By letter, not by time: somebody may have set the clock back.
         return sorted(lettered, key=lambda facts: rank_of(facts.letter), reverse=True)
 
@@ -577,21 +596,31 @@ class FolderInbox:
         from humanmcp.inbox.form_drafts import FormDrafts  # noqa: PLC0415 - likewise
 
         folder, facts = self._folder(key.session), self.facts(key.session)
-        with keeping("forgetting", name=f"{key.session}/{key.number}"):
-            forget_exchange(folder, facts, key.number)
-            FormDrafts(self.home).forget_place(f"{key.session}/{key.number}")
+        place = f"{key.session}/{key.number}"
+        with keeping("forgetting", name=place):
+            forms = partial(FormDrafts(self.home).forget_place, place)
+            forget_exchange(folder, facts, key.number, forms)
 
     def forget_session(self, session: str) -> None:
         from humanmcp.inbox.forgetting import forget_session  # noqa: PLC0415 - no server does it
         from humanmcp.inbox.form_drafts import FormDrafts  # noqa: PLC0415 - likewise
 
         folder, facts = self._folder(session), self.facts(session)
-        with keeping("forgetting", name=session):
-            if facts.role.traits.is_guest:  # first: who is killed in between has another session
-                (self.home / records.FORGOTTEN).mkdir(mode=0o700, exist_ok=True)
-                (self.home / records.FORGOTTEN / session).touch(mode=0o600)
-            forget_session(folder, facts)
+        marker = self.home / records.FORGOTTEN / session
+
+        def first() -> None:
             FormDrafts(self.home).forget_place(session)
+            if facts.role.traits.is_guest:  # who is killed behind this goes on in another session
+                marker.parent.mkdir(mode=0o700, exist_ok=True)
+                marker.touch(mode=0o600)
+
+        with keeping("forgetting", name=session):
+            try:
+                forget_session(folder, facts, first)
+            except OSError:
+                if folder.path.exists():
+                    marker.unlink(missing_ok=True)  # it goes on
+                raise
             self._letters.sweep(self._path)
 
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:

@@ -45,15 +45,21 @@ class NotForgottenError(InboxError):
     """It cannot be forgotten yet: its answer is awaited."""
 
 
-def forget_exchange(folder: SessionFolder, facts: SessionFacts, number: int) -> None:
+def forget_exchange(
+    folder: SessionFolder, facts: SessionFacts, number: int, first: Callable[[], object]
+) -> None:
     """Forget a finished exchange: request, answer, drafts and every copy of them.
 
+    `first` forgets what is found by its name only.
+
     Raises:
+        OSError: a text of it cannot be forgotten.
         NotForgottenError: its client still waits for an answer.
     """
     pending = folder.at(ExchangeState.PENDING, number).is_dir()
     if pending and facts.life is Life.OPEN:
         raise NotForgottenError("still waits", number=number)
+    first()
     # The copies first: they are found by the lines of the transcript, and who is killed in between
     # has to find them again.
     forget_texts(folder.path, facts, _frames_of(folder, number))
@@ -61,22 +67,24 @@ def forget_exchange(folder: SessionFolder, facts: SessionFacts, number: int) -> 
     for state in ExchangeState:
         path = folder.at(state, number)
         if path.is_dir() and not path.is_symlink():
-            _throw_away(folder, path)
+            throw_away(folder, path)
 
 
-def forget_session(folder: SessionFolder, facts: SessionFacts) -> None:
-    """Forget a session that is over, with everything in its folder.
+def forget_session(folder: SessionFolder, facts: SessionFacts, first: Callable[[], object]) -> None:
+    """Forget a session that is over, with everything in its folder, and `first` what is elsewhere.
 
     Raises:
+        OSError: a text of it cannot be forgotten.
         NotForgottenError: it still runs.
     """
     if facts.life is Life.OPEN:
         raise NotForgottenError("still runs", session=facts.letter or facts.name)
+    first()
     forget_texts(folder.path, facts, _frames_of(folder))
-    _throw_away(folder, folder.path)
+    throw_away(folder, folder.path)
 
 
-def _throw_away(folder: SessionFolder, path: Path) -> None:
+def throw_away(folder: SessionFolder, path: Path) -> None:
     """Remove a folder: rename it in one step, then delete its content."""
     away = make_temporary_folder(folder.temporary)
     move(path, away / path.name)
@@ -159,13 +167,17 @@ def _typed(text: str) -> Iterator[str]:
 
 
 def _blank(file: Path, left: Callable[[bytes], bytes | None]) -> None:
-    """Overwrite lines of a file with the result of `left`; None keeps the line."""
+    """Overwrite lines of a file with the result of `left`; None keeps the line.
+
+    Raises:
+        OSError: it cannot be overwritten. A link is no file of ours.
+    """
     try:
         descriptor = os.open(file, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     except OSError as error:
-        if not isinstance(error, FileNotFoundError):
-            _log.warning("%s is passed over: %s", file, error)
-        return
+        if isinstance(error, FileNotFoundError) or file.is_symlink():
+            return
+        raise
     with os.fdopen(descriptor, "r+b") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return

@@ -21,7 +21,7 @@ from humanmcp.inbox.life_lock import LifeLock, is_held, turn
 from humanmcp.inbox.session_folder import find_record
 from humanmcp.inbox.transcript_writer import TranscriptWriter
 from humanmcp.inbox.transcripts import frames_after, frames_before
-from humanmcp.protocol.conversation.decisions import DecisionChain
+from humanmcp.protocol.conversation.decisions import DecisionChain, sha256
 from humanmcp.protocol.conversation.stages import ExchangeState
 
 if TYPE_CHECKING:
@@ -30,6 +30,16 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.session_folder import SessionFolder
     from humanmcp.protocol.conversation.transcript import Frame
+
+
+def present_name(name: str, is_forgotten: Callable[[str], bool]) -> str:
+    """Return the name of a guest's session: another one follows each time that it was forgotten.
+
+    None of them is the beginning of another one.
+    """
+    while is_forgotten(name):
+        name = f"{name.rpartition('-')[0]}-{sha256(name)[:16]}"
+    return name
 
 
 def entered_path(folder: SessionFolder, number: int) -> Path:
@@ -61,12 +71,16 @@ class GuestFolder:
         self.folder = folder
         self.path = folder.path
 
-    def begin(self, facts: SessionFacts, give_letter: Callable[[SessionFolder], str]) -> None:
-        """Make the session if it is not there, and close what dead processes have left open."""
+    def begin(self, facts: SessionFacts, give_letter: Callable[[SessionFolder], str]) -> bool:
+        """Make the session if it is not there, and close what dead processes have left open.
+
+        Returns True if it was not there.
+        """
         for name in ("", records.OUTBOX, records.ENTERED, *records.STATES):
             (self.path / name).mkdir(mode=0o700, exist_ok=True)
         with turn(self.path / records.TURN):
-            if self._facts() is None:  # new, or torn by a crash
+            is_new = self._facts() is None
+            if is_new:  # or torn by a crash
                 give_letter(self.folder)
                 chain = DecisionChain()
                 for frame in self._frames():
@@ -79,6 +93,7 @@ class GuestFolder:
                 # A reply that was on its way stays one: its process may have printed it.
                 sent = signature(self.folder.at(ExchangeState.PENDING, number) / records.REPLY)
                 self.folder.close(number, ExchangeState.ABANDONED, None, "", sent)
+        return is_new
 
     def enter(self) -> tuple[Key, Entered]:
         """Take the next number."""

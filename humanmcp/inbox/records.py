@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Mapping
 from functools import partial
-from itertools import chain, count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -123,12 +122,6 @@ _NUMBER: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 def session_name(stamp: str, suffix: str) -> str:
     """Name a session by the second it began in (20261120T184907Z) and four random digits."""
     return f"{stamp}-{suffix}"
-
-
-def guest_session(name: str, is_forgotten: Callable[[str], bool]) -> str:
-    """Return the first name of a guest that was never forgotten: `NAME`, `NAME_2`, `NAME_3`."""
-    names = chain([name], (f"{name}_{life}" for life in count(2)))
-    return next(one for one in names if not is_forgotten(one))
 
 
 def is_session_name(name: str) -> bool:

@@ -168,31 +168,50 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
     _as_decision(answering.opened, arguments)
     _as_ready(answering.opened, arguments)
     if is_decided(arguments):
-        is_seen = arguments.digest or names_only(arguments.number, answering.opened)
-        if not is_seen and arguments.deny is None:
-            # another request may have come in the place of the one that was seen
-            raise stopped("choose", "not named", name=answering.name)
+        if arguments.deny is None:
+            _must_be_named(answering, arguments)
         return decide(answering, arguments)
-    if arguments.as_is and answering.opened.held and answering.opened.approval:
-        must_be_seen(answering.opened.approval, seen=bool(arguments.digest))
-    draft, anyway = _given(arguments, answering), bool(arguments.send_anyway)
-    if arguments.fault is not None:
-        draft = _broken(answering, draft or _starting_text(answering, arguments), arguments.fault)
+    draft, anyway = _ready(answering, arguments), bool(arguments.send_anyway)
     if draft is not None and not arguments.keep_open:
         return tell(answering, draft, submit(answering, draft, anyway=anyway))
     if (why_not := _closed(answering)) is not None:
         result = SendResult(Outcome.OVER, answering.opened.item)
         return not_sent(answering, answering.sentence("too late", happened=why_not), result)
     answering = replace(answering, shown_at=now())
-    with service.writing(answering.opened, f"terminal {os.urandom(6).hex()}"):
+    page = f"terminal {os.urandom(6).hex()}"
+    with service.writing(answering.opened, page):
         if draft is None and answering.opened.approval is not None and can_ask():
             status = ask(answering)
             if status is not None:
                 return status
-        start = draft or _starting_text(answering, arguments)
+        start = (draft or _starting_text(answering, arguments))._replace(page=page)
         if arguments.keep_open:
             return keep_open(answering, start, anyway=anyway)
         return in_editor(answering, start, home_folder(settings.home), anyway=anyway)
+
+
+def _must_be_named(answering: Answering, arguments: argparse.Namespace) -> None:
+    """Refuse to let go what may be another request than the one that was seen.
+
+    Raises:
+        StopError: its name may mean another one as well.
+    """
+    if not (arguments.digest or names_only(arguments.number, answering.opened)):
+        raise stopped("choose", "not named", name=answering.name)
+
+
+def _ready(answering: Answering, arguments: argparse.Namespace) -> Draft | None:
+    """Return the text that goes out at once; None to open the card or the editor."""
+    approval = answering.opened.approval
+    if arguments.as_is and answering.opened.held and approval:
+        must_be_seen(approval, seen=bool(arguments.digest))
+    draft = _given(arguments, answering)
+    if draft is not None and approval:
+        _must_be_named(answering, arguments)
+    if arguments.fault is None:
+        return draft
+    start = draft or _starting_text(answering, arguments)
+    return _broken(answering, start, arguments.fault)
 
 
 def _as_decision(opened: OpenExchange, arguments: argparse.Namespace) -> None:

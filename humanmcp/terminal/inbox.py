@@ -373,8 +373,8 @@ def label(facts: SessionFacts, number: int, everybody: Iterable[SessionFacts]) -
 
     A prompt of an agent is always `b3/2`: its line 1 is the agent's, line 2 is what is decided.
     """
-    if facts.role.traits.is_guest:
-        return f"{facts.letter}{number}/2"
+    if facts.role.traits.is_guest:  # one without a letter: `letters/` could not be written
+        return f"{facts.letter}{number}/2" if facts.letter else f"{facts.name}/{number}"
     alone = facts.is_open and sum(one.is_open for one in everybody) == 1
     return str(number) if alone else f"{facts.letter}/{number}"
 
@@ -459,8 +459,9 @@ def names_only(wanted: str, opened: OpenExchange) -> bool:
 
 def _guest_of(everybody: Iterable[SessionFacts], wanted: str) -> SessionFacts | None:
     """Return the agent whose prompt has this name: `b3/2`, or `b3`."""
-    named = _PROMPT.fullmatch(wanted)
-    letter = named["letter"].lower() if named else ""
+    if (named := _PROMPT.fullmatch(wanted)) is None:
+        return None
+    letter = named["letter"].lower()
     return next(
         (one for one in everybody if one.letter == letter and one.role.traits.is_guest), None
     )

@@ -99,7 +99,7 @@ def submit(answering: Answering, draft: Draft, *, anyway: bool) -> SendResult:
     if answering.opened.held is not None:
         shown = shown or digest_of(answering.opened.item.line)
     reply = Reply(draft.text, draft.form, anyway, BY, shown=shown, shown_at=answering.shown_at)
-    return service.send(answering.opened, reply, within=LONGEST_WAIT)
+    return service.send(answering.opened, reply._replace(page=draft.page), within=LONGEST_WAIT)
 
 
 def tell(answering: Answering, draft: Draft, result: SendResult) -> int:
@@ -622,7 +622,7 @@ def _let_go(answering: Answering, edited: Draft) -> None:
     """Keep the text as the draft, and let the book's countdown continue."""
     draft = answering.opened.inbox.item(answering.opened.key).draft
     touched = draft is not None and draft.touched
-    service.keep(answering.opened, Draft(edited.text, edited.form, touched, by=BY))
+    service.keep(answering.opened, edited._replace(touched=touched, by=BY))
 
 
 def _comments(answering: Answering, diagnostics: Sequence[Diagnostic]) -> list[str]:

@@ -1146,21 +1146,43 @@ class InboxContract:
         """No letter, also that of the newest one; and no name of an agent that goes on."""
         server, desk = store.view(), store.view()
         own = "claude-code-0123456789abcdef"
-        for letter, name in (("a", own), ("b", f"{own}_2")):
-            assert desk.guest_session(own) == name
-            store.view().join(SessionFacts(name, AT, Role.AGENT))
-            assert desk.facts(name).letter == letter
-            assert desk.guest_session(own) == name
-            desk.forget_session(name)
+        names = []
+        for letter in "ab":
+            names.append(store.view().join(SessionFacts(own, AT, Role.AGENT)))
+            assert desk.facts(names[-1]).letter == letter
+            assert desk.guest_session(own) == names[-1]
+            desk.forget_session(names[-1])
             desk.sweep()
-        assert desk.guest_session(own) == f"{own}_3"
-        assert desk.guest_session(own[:-1]) == own[:-1]
+        names.append(desk.guest_session(own))
+        assert names[0] == own
+        assert not any(one.startswith(other) for one, other in itertools.permutations(names, 2))
         first = server.begin_session(SessionFacts("", AT))
         server.end(first)
         desk.forget_session(first)
         desk.sweep()
         last = store.view().begin_session(SessionFacts("", AT))
         assert {one.name: one.letter for one in desk.sessions()} == {last: "d"}
+
+    def test_a_guest_that_was_forgotten_while_it_joins_has_another_name(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Between the look at what was forgotten and the new session."""
+        own = SessionFacts("claude-code-0123456789abcdef", AT, Role.AGENT)
+        first, late, desk = store.view(), store.view(), store.view()
+        assert first.join(own) == own.name
+        present = late.guest_session
+
+        def guest_session(name: str) -> str:
+            found = present(name)
+            if found == own.name:
+                desk.forget_session(own.name)
+            return found
+
+        monkeypatch.setattr(late, "guest_session", guest_session)
+        joined = late.join(own)
+        assert joined == desk.guest_session(own.name) != own.name
+        assert [one.name for one in desk.sessions()] == [joined]
+        assert late.enter(joined) == Key(joined, 1)
 
     def test_many_sessions_that_begin_at_once_share_no_letter(self, store: Store) -> None:
         """Of two that want the same one, one gets the next."""

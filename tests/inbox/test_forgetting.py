@@ -1,16 +1,31 @@
 """Forgetting what was said, with a server that goes on and one that is over."""
 
+import contextlib
 import json
+import os
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from humanmcp.inbox.contract import Key, Reply, TakenError, UnknownItemError
+from humanmcp.inbox.atomic import discard
+from humanmcp.inbox.contract import (
+    InboxError,
+    Item,
+    Key,
+    Reply,
+    Role,
+    SessionFacts,
+    StoreError,
+    TakenError,
+    UnknownItemError,
+)
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.forgetting import NotForgottenError
+from humanmcp.inbox.form_drafts import FormDraft, FormDrafts
 from humanmcp.protocol.conversation.stages import ExchangeState
-from humanmcp.protocol.conversation.transcript import FORGOTTEN, Direction
+from humanmcp.protocol.conversation.transcript import FORGOTTEN, Direction, Frame
+from tests.inbox.crashing import failing_at, killed_at
 from tests.support.serve_process import AtFiles, Serving
 from tests.support.waiting import until
 
@@ -135,3 +150,73 @@ def test_a_session_that_is_over_is_forgotten_whole(tmp_path: Path) -> None:
     assert holding(tmp_path, "hunter2") == []
     assert "in.txt" not in holding(files, ASKED)
     assert inbox.sessions() == []
+
+
+def agent(home: Path) -> tuple[FolderInbox, Key]:
+    """Return an inbox with an agent whose only prompt is over, with what was typed about it."""
+    inbox = FolderInbox(home)
+    facts = SessionFacts("claude-code-0123456789abcdef", "2026-11-20T18:49:07Z", Role.AGENT)
+    key = inbox.enter(inbox.join(facts))
+    frame = Frame(1, facts.started, Direction.IN, SECRET.encode(), key.number)
+    inbox.share(key.session, lambda tail: ([frame], tail._replace(seq=1)))
+    inbox.deliver(Item(key, SECRET, "PermissionRequest", "", "", facts.started))
+    FormDrafts(home).save(FormDraft(f"{key.session}/{key.number}", {"a": SECRET}, SECRET, ""))
+    return inbox, key
+
+
+def test_an_agent_that_is_not_forgotten_keeps_its_name(tmp_path: Path) -> None:
+    """While it waits, and where a text of it cannot be forgotten."""
+    inbox, key = agent(tmp_path / "home")
+    with pytest.raises(NotForgottenError, match="still runs"):
+        inbox.forget_session(key.session)
+    assert inbox.guest_session(key.session) == key.session
+    assert len(holding(tmp_path / "home" / "forms", SECRET)) == 1
+    inbox.leave(key)
+    for call in range(1, 200):
+        with failing_at(call) as countdown, contextlib.suppress(InboxError):
+            inbox.forget_session(key.session)
+        gone = not (inbox.home / "sessions" / key.session).exists()
+        assert (inbox.guest_session(key.session) != key.session) is gone, call
+        if gone:
+            break
+        assert countdown.happened
+    assert holding(tmp_path, SECRET) == []
+
+
+def test_who_is_killed_while_forgetting_leaves_nothing_that_nobody_can_name(tmp_path: Path) -> None:
+    """At each write: what is left can be forgotten again, and no name comes again."""
+    for call in range(1, 200):
+        home = tmp_path / str(call)
+        inbox, key = agent(home)
+        inbox.leave(key)
+        with killed_at(call) as countdown, contextlib.suppress(InboxError):
+            inbox.forget_session(key.session)
+        if not countdown.happened:
+            break
+        again = FolderInbox(home)
+        with contextlib.suppress(UnknownItemError):
+            again.forget_session(key.session)
+        assert again.guest_session(key.session) != key.session, call
+        discard(home / "tmp")  # as a desk does an hour later
+        assert holding(home, SECRET) == [], call
+    else:
+        raise AssertionError("more than 200 calls")
+
+
+def test_what_cannot_be_overwritten_is_not_said_to_be_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The transcript was passed over, and then nobody could name the message any more."""
+    inbox, key = agent(tmp_path / "home")
+    inbox.leave(key)
+    opened = os.open
+
+    def refusing(file: str, flags: int, *mode: int) -> int:
+        if str(file).endswith("transcript.jsonl") and flags & os.O_RDWR:
+            raise PermissionError(13, "no", str(file))
+        return opened(file, flags, *mode)
+
+    monkeypatch.setattr(os, "open", refusing)
+    with pytest.raises(StoreError, match="no"):
+        inbox.forget(key)
+    assert inbox.item(key).line == SECRET

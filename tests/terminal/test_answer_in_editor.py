@@ -173,10 +173,12 @@ def test_an_emptied_text_sends_nothing(desk: Desk, host: Serving) -> None:
 
 def test_giving_up_after_a_refusal_keeps_the_text(desk: Desk, host: Serving) -> None:
     """The wrong text is the draft; the next `answer` begins with it."""
-    ran = desk.answer("1", steps=('{"result": 5}',))
+    ran = desk.answer("1", steps=('{"result": 4}', '{"result": 5}'))
     assert ran.status == 1
-    assert len(ran.seen) == 2
+    assert len(ran.seen) == 3
     assert draft_of(host)[0].strip() == '{"result": 5}'
+    item = FolderInbox(host.home).item(Key(host.session.name, 1))
+    assert item.kept == ()  # its own writer has replaced the one before
     again = desk.answer("1")
     assert same(without_comments(again.seen[0]), '{\n  "result": 5\n}')
 

@@ -107,6 +107,33 @@ def test_a_long_input_is_allowed_with_the_digest_that_show_printed(
     assert decided(room, key)["behavior"] == "allow"
 
 
+YES: Final = '{"behavior":"allow"}'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--text", YES),
+        ("--result", json.dumps({"content": [{"type": "text", "text": YES}]})),
+        ("--as-is",),
+        ("--template", "allow"),
+        ("--error", "-32000", "x"),
+        ("--tool-error", "x"),
+        ("--fault", "id-of-another-type", "--send-anyway"),
+    ],
+)
+@pytest.mark.parametrize("wanted", ["", "a"])
+def test_whatever_answers_a_prompt_on_the_command_line_names_it(
+    asked: Callable[[str], Key], room: Room, shell: Shell, words: tuple[str, ...], wanted: str
+) -> None:
+    """`--text` with a decision allowed what `--allow` did not."""
+    key = asked(permission("Bash", command="ls"))
+    ran = shell("answer", *filter(None, [wanted]), *words)
+    assert ran.status in {1, 2}
+    assert room.inbox.item(key).answer is None
+    assert room.inbox.item(key).reply is None
+
+
 @pytest.mark.parametrize("wanted", ["3", "a/3", "A/3", "{}/3"])
 def test_each_name_that_means_one_message_for_ever_may_allow(
     asked: Callable[[str], Key], room: Room, shell: Shell, wanted: str

@@ -2,6 +2,7 @@
 
 import pytest
 
+from humanmcp.inbox import records
 from humanmcp.inbox.contract import Item, Role, SessionFacts
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.stages import ExchangeState
@@ -75,6 +76,26 @@ def test_what_may_be_the_letter_of_a_session_is_never_the_beginning_of_another_n
     room.inbox.deliver(Item(key, "{}", "PermissionRequest", "", "", "2026-11-20T18:49:07Z"))
     assert choose(room.inbox, "a1/2").key == choose(room.inbox, "claude-/1").key == key
     assert why(room, wanted).code in {"no session", "no number"}
+
+
+def test_an_agent_without_a_letter_is_named_by_its_whole_name(room: Room) -> None:
+    """`letters/` cannot be written. Its prompt took every name that is none of an agent's."""
+    (room.inbox.home / records.LETTERS).write_text("in the way", encoding="utf-8")
+    agent = SessionFacts("claude-code-0123456789abcdef", "2026-11-20T18:49:07Z", Role.AGENT)
+    room.inbox.join(agent)
+    key = room.inbox.enter(agent.name)
+    room.inbox.deliver(Item(key, "{}", "PermissionRequest", "", "", "2026-11-20T18:49:07Z"))
+    everybody = listed_sessions(room.inbox)
+    assert label(everybody[0], 1, everybody) == f"{agent.name}/1"
+    assert choose(room.inbox, f"{agent.name}/1").key == key
+    codes = {wanted: why(room, wanted).code for wanted in ("1", "1/2", "a/1", "a", "2")}
+    assert codes == {
+        "1": "prompt",
+        "1/2": "no live session",
+        "a/1": "no live session",
+        "a": "no number",
+        "2": "prompt",
+    }
 
 
 def test_a_beginning_of_two_names_is_refused_with_the_choices(room: Room) -> None:

@@ -86,8 +86,8 @@ class PromptWaiting:
 
     def is_shown(self) -> bool:
         """Record and show the prompt. Return False if a pattern has decided it."""
-        facts = guests.begin_facts(self._inbox, self._prompt, self._stamp())
-        self._inbox.join(facts)
+        facts = guests.begin_facts(self._prompt, self._stamp())
+        facts = facts._replace(name=self._inbox.join(facts))
         guests.record_unconfirmed(self._inbox, facts.name, facts.started)
         self.key = self._inbox.enter(facts.name)
         self._record(Direction.IN, self._raw)

@@ -37,16 +37,16 @@ _REMEMBERED: Final = 400
 """The newest lines among which a killed process may have left a decision."""
 
 
-def guest_name(inbox: Inbox, prompt: AgentPrompt) -> str:
-    """Name the session of an agent; one that names none of its own is known by its folder."""
+def guest_name(prompt: AgentPrompt) -> str:
+    """Name the first session of an agent; one that names none of its own is known by its folder."""
     own = prompt.session or f"\0{prompt.folder}"
-    return inbox.guest_session(f"{prompt.host or 'agent'}-{sha256(own)[:16]}")
+    return f"{prompt.host or 'agent'}-{sha256(own)[:16]}"
 
 
-def begin_facts(inbox: Inbox, prompt: AgentPrompt, started: str) -> SessionFacts:
+def begin_facts(prompt: AgentPrompt, started: str) -> SessionFacts:
     """Return what is known of an agent at its first prompt."""
     return SessionFacts(
-        guest_name(inbox, prompt),
+        guest_name(prompt),
         started,
         Role.AGENT,
         client=LABELS.get(prompt.host, ""),
@@ -70,7 +70,7 @@ def note_event(inbox: Inbox, event: AgentPrompt, at: str, tell: Callable[[str], 
 
     `tell` prints a note to the agent, and returns True if it was printed.
     """
-    session = guest_name(inbox, event)
+    session = inbox.guest_session(guest_name(event))
     try:
         waiting = [one for one in inbox.items(session) if not one.reply]
     except UnknownItemError:  # it has never asked
@@ -106,17 +106,14 @@ def _tool_ran(inbox: Inbox, event: AgentPrompt, asked: Sequence[Item], at: str) 
     same, is_sure = _same(event, asked)
     denied = [one for one in same if _action(one) == "deny"]
     asking = [one for one in same if one.answer is None]
-    may_have = any(prompt_of(one).is_beside is not False for one in asking)
-    became = Standing.EQUAL_RAN if may_have and not is_sure else standing.RAN
-    # of two equal ones that were allowed, each is marked once
-    allowed = (one for one in same if _action(one) in standing.PERMITS)
-    marked = next((one for one in allowed if inbox.fetched(one.key, at, became)), None)
-    if marked is not None:
-        if became == standing.RAN:
-            return marked
-        denied = []
+    allowed = [one for one in same if _action(one) in standing.PERMITS]
+    if is_sure or not any(prompt_of(one).is_beside is not False for one in asking):
+        for one in allowed:  # of two equal ones that were allowed, each is marked once
+            if inbox.fetched(one.key, at, standing.RAN):
+                return one
+    allowed = [one for one in allowed if inbox.fetched(one.key, at, Standing.EQUAL_RAN)]
     twins = [standing.twins_of(one) for one in asking]
-    left = max(twins, default=0) + twins.count(0) + len(denied) - (marked is None)
+    left = max(twins, default=0) + twins.count(0) + len(denied) + len(allowed) - 1
     for one in asking:
         if left <= 0:
             _take_away(inbox, one, KEYBOARD)

@@ -18,6 +18,7 @@ from humanmcp.inbox.contract import (
     Tail,
     UnknownItemError,
 )
+from humanmcp.inbox.guest_folder import present_name
 from humanmcp.inbox.letters import letter_of
 from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import to_json
@@ -72,10 +73,10 @@ SELECT name, facts, letter, CASE WHEN shared THEN EXISTS (
 FROM humanmcp.sessions WHERE inbox = %(inbox)s"""
 _JOIN: Final = """
 INSERT INTO humanmcp.sessions (inbox, name, http_id, facts, probe, owner, shared)
-VALUES (%(inbox)s, %(name)s, '', %(facts)s, false, 0, true) ON CONFLICT DO NOTHING"""
+VALUES (%(inbox)s, %(name)s, '', %(facts)s, false, 0, true)
+ON CONFLICT DO NOTHING RETURNING id"""
 _FORGOTTEN: Final = """
-SELECT name FROM humanmcp.forgotten
-WHERE inbox = %(inbox)s AND (name = %(name)s OR starts_with(name, %(name)s || '_'))"""
+SELECT true FROM humanmcp.forgotten WHERE inbox = %(inbox)s AND name = %(name)s"""
 _SWEEP_LEFT: Final = """
 UPDATE humanmcp.exchanges SET state = 'abandoned', changed = pg_current_xact_id()
 WHERE session = %(session)s AND humanmcp.state_of(state, owner) <> state"""
@@ -178,18 +179,30 @@ class SessionRows:
     # -- a guest's session ----------------------------------------------------------------------
 
     def guest_session(self, name: str) -> str:
-        rows = self._db.run(_FORGOTTEN, inbox=self._inbox, name=name)
-        return records.guest_session(name, {one for (one,) in rows}.__contains__)
+        return present_name(name, self._is_forgotten)
 
-    def join(self, facts: SessionFacts) -> None:
+    def _is_forgotten(self, session: str) -> bool:
+        return bool(self._db.run(_FORGOTTEN, inbox=self._inbox, name=session))
+
+    def join(self, facts: SessionFacts) -> str:
         if not records.is_session_name(facts.name):
             raise ValueError(facts.name)
-        record = text_of(records.facts_record(facts))
-        self._db.run(_JOIN, inbox=self._inbox, name=facts.name, facts=record)
-        number = self._id(facts.name)
-        self._db.run(_LETTER, inbox=self._inbox, session=number)
-        self._db.run(_SWEEP_LEFT, session=number)
+        name = self.guest_session(facts.name)
+        record = text_of(records.facts_record(facts._replace(name=name)))
+        with self._db.connection() as on, on.transaction():
+            made = self._db.run(_JOIN, on, inbox=self._inbox, name=name, facts=record)
+            if made:
+                self._ids[name] = int(made[0][0])
+            number = self._id(name)
+            self._db.run(_LETTER, on, inbox=self._inbox, session=number)
+            self._db.run(_SWEEP_LEFT, on, session=number)
+        if self._is_forgotten(name):  # meanwhile: its name must not begin anew
+            if made:
+                self._db.run("DELETE FROM humanmcp.sessions WHERE id = %(id)s", id=number)
+            self._ids.pop(name, None)
+            return self.join(facts)
         self._own.setdefault(number, _Owned())
+        return name
 
     def enter(self, session: str) -> Key:
         found = self._db.run(_ENTER, session=self._id(session))

@@ -165,8 +165,9 @@ class Guests(RuleBasedStateMachine):
         if not allowed:
             self._twins(open_ones, denied)
         elif open_ones:  # the agent's own dialog is open for these: one of them may have run
-            allowed[0].expected, allowed[0].became = {Standing.ALLOW_EQUAL}, "equal ran"
-            self._twins(open_ones, [], allowed[:1])
+            for each in allowed:
+                each.expected, each.became = {Standing.ALLOW_EQUAL}, "equal ran"
+            self._twins(open_ones, denied, allowed)
         else:
             allowed[0].expected = {Standing.ALLOWED}
             allowed[0].became = "unknown" if dies else "ran"
@@ -368,9 +369,7 @@ class Guests(RuleBasedStateMachine):
         """A crash leaves a file empty: no number comes again, and the chain goes on."""
         asked = [one for one in self.played if one.sent["session_id"] == agent]
         if asked:
-            (self.home / "sessions" / guest_name(self.desk, asked[0].prompt) / name).write_bytes(
-                b""
-            )
+            (self.home / "sessions" / guest_name(asked[0].prompt) / name).write_bytes(b"")
             self.ask(agent, "", "git status", "/p")
 
     @rule(one=prompts, form=st.sampled_from(TextForm))
@@ -440,7 +439,7 @@ class Guests(RuleBasedStateMachine):
     @invariant()
     def each_agent_has_one_letter_and_each_prompt_a_number(self) -> None:
         """No number comes again."""
-        names = {guest_name(self.desk, one.prompt) for one in self.played}
+        names = {guest_name(one.prompt) for one in self.played}
         assert {facts.name for facts in self.desk.sessions()} == names
         assert len({facts.letter for facts in self.desk.sessions()}) == len(names)
         assert len({one.waiting.key for one in self.played}) == len(self.played)
@@ -454,7 +453,7 @@ class Guests(RuleBasedStateMachine):
             known = {facts.name: ChainEnd(facts.decisions, facts.last_decision)}
             actions = [json.loads(line)["action"] for line in content.splitlines()]
             ran = [one for one in self.played if Standing.EQUAL_RAN in one.expected]
-            names = [guest_name(self.desk, one.prompt) for one in ran]
+            names = [guest_name(one.prompt) for one in ran]
             assert actions.count("equal ran") == names.count(facts.name)
             if content:
                 assert list(verify_decisions(content, known.get)) == []
