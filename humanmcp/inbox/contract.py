@@ -309,9 +309,11 @@ class Draft(NamedTuple):
         """Return True if no text of another is lost with the draft before.
 
         Its own writer goes on, or one who began from it: `since` is the `at` of what they saw.
+        Who names no page is known by the way in (`by`).
         """
         is_same = (before.text, before.form) == (self.text, self.form)
-        is_seen = before.at == since != "" or before.page == self.page != ""
+        is_own = before.page == self.page and (self.page != "" or before.by == self.by)
+        is_seen = is_own or before.at == since != ""
         return not before.touched or is_same or (is_seen and before.action is self.action)
 
     def follows(self, kept: Draft) -> bool:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.summary import client_of
-from humanmcp.common.settings import add_flags
+from humanmcp.common.settings import add_flags, home_folder
 from humanmcp.common.terminal import Painted, asked_whether, json_to_stdout, to_stdout
 from humanmcp.common.timestamps import read_stamp
 from humanmcp.locales import say
@@ -20,7 +20,9 @@ from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.terminal.inbox import (
     choose,
     choose_session,
+    label,
     listed_sessions,
+    must_be_listed,
     open_inbox,
     request_in_short,
 )
@@ -28,6 +30,7 @@ from humanmcp.terminal.inbox import (
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
+    from pathlib import Path
 
     from humanmcp.answering.schema import ForgottenShape
     from humanmcp.common.parsing import Parser
@@ -61,10 +64,11 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Forget. Returns the exit status: 0 forgotten, 1 not, 2 asked in a wrong way."""
     inbox = open_inbox(settings)
-    return _forget(inbox, _targets(inbox, arguments), arguments)
+    home = home_folder(settings.home)
+    return _forget(inbox, _targets(inbox, arguments, home), arguments)
 
 
-def _targets(inbox: DeskInbox, arguments: argparse.Namespace) -> list[Target]:
+def _targets(inbox: DeskInbox, arguments: argparse.Namespace, home: Path) -> list[Target]:
     wanted, days = arguments.what, arguments.older_than
     if bool(wanted) is (days is not None):
         raise stopped(SECTION, "one of both")
@@ -74,6 +78,8 @@ def _targets(inbox: DeskInbox, arguments: argparse.Namespace) -> list[Target]:
         return list(_older(inbox, datetime.now(UTC) - timedelta(days=days)))
     if "/" in wanted or wanted.isdigit():
         case = choose(inbox, wanted)
+        name = label(case.facts, case.key.number, listed_sessions(inbox))
+        must_be_listed(home, wanted, case, name)
         return [_exchange(case.facts, case.item)]
     return list(_of_session(inbox, choose_session(inbox, wanted)))
 

@@ -231,7 +231,7 @@ class Deed(enum.Enum):
 
     OPEN = "open"
     TYPE = "type"
-    TYPE_OVER = "save as a program that names neither itself nor what it saw"
+    TYPE_OVER = "save by another way in, naming neither a page nor what was seen"
     SEND = "send"
     REFUSE = "the server refuses the reply that is there"
     END = "the client cancels"
@@ -280,20 +280,20 @@ class Writers:
         at, page = self._moment(), self.pages[who]
         since, text = self.seen[who]
         own = f"{who} {at}"
-        self.desk.save(self.key, Draft(own, touched=True, page=page, at=at), since)
+        self.desk.save(self.key, Draft(own, touched=True, by=who, page=page, at=at), since)
         self.missed = {*self.missed, own} - {text}
         self.seen[who] = (at, own)
 
     def _type_over(self, who: str) -> None:
         text = f"{who} over {self._moment()}"
-        self.desk.save(self.key, Draft(text, touched=True, at=self._moment()))
+        self.desk.save(self.key, Draft(text, touched=True, by=text, at=self._moment()))
         self.missed.add(text)
 
     def _send(self, who: str) -> None:
         at = self._moment()
         text = f"{who} sent {at}"
         with suppress(TakenError):
-            self.desk.send(self.key, Reply(text, at=at, page=self.pages.get(who, "")))
+            self.desk.send(self.key, Reply(text, by=who, at=at, page=self.pages.get(who, "")))
         self.missed = {*self.missed, text} - {self.seen.get(who, ("", ""))[1]}
         self.seen[who] = ("", text)
         self.pages.setdefault(who, "")
@@ -705,6 +705,13 @@ class InboxContract:
         server.close(key, ExchangeState.CANCELLED)
         desk.save(key, ann)
         assert [one.text for one in desk.item(key).kept] == ["Ann, at another device", "Bob"]
+
+    def test_who_names_no_page_is_one_writer_for_each_way_in(self, desk: Inbox, key: Key) -> None:
+        """Each wrong answer of a command line would be one more text that was not sent."""
+        for by in ("terminal", "desk"):
+            for one in range(3):
+                desk.save(key, Draft(f"{by}{one}", touched=True, by=by))
+        assert [one.text for one in desk.item(key).kept] == ["terminal2"]
 
     def test_of_two_who_type_in_turn_one_text_of_each_is_kept(self, desk: Inbox, key: Key) -> None:
         """Promise 2: not one for each pause; what lost to another reply stays beside it."""

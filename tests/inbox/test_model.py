@@ -1,5 +1,6 @@
 """Any order of arrivals, drafts, replies, refusals, cancels and deaths, against a model of it."""
 
+import os
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -171,8 +172,8 @@ class InboxMachine(RuleBasedStateMachine):
 
     @rule(key=keys, text=TEXTS)
     def save(self, key: Key, text: str) -> None:
-        """Type, whatever the state, as a program that has not seen the draft that is there."""
-        self.desk.save(key, Draft(text, touched=True))
+        """Type, whatever the state, by another way in that has not seen the draft that is there."""
+        self.desk.save(key, Draft(text, touched=True, by=os.urandom(4).hex()))
         exchange = self.exchange(key)
         if exchange.touched and exchange.draft != text:
             exchange.keep(exchange.draft)

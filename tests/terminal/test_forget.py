@@ -26,6 +26,23 @@ def test_a_message_is_named_before_it_is_forgotten(room: Room, shell: Shell) -> 
     assert shell("show", "a/3").status == 2
 
 
+def test_a_number_that_was_listed_for_another_message_deletes_nothing(
+    room: Room, shell: Shell
+) -> None:
+    """It comes again in the next session, as at `humanmcp answer`."""
+    first = room.session()
+    answered(room, first, 1, ago(0))
+    shell("inbox", "--all")
+    room.inbox.end(first)
+    room.inbox.forget_session(first)
+    other = answered(room, room.session(), 1, ago(0))
+    ran = shell("forget", "1", "--yes")
+    assert (ran.status, "1 was not listed for this message" in ran.err) == (2, True)
+    assert room.inbox.item(other).state is ExchangeState.ANSWERED
+    shell("show", "1")
+    assert shell("forget", "1", "--yes").status == 0
+
+
 def test_what_waits_is_named_and_stays(room: Room, shell: Shell) -> None:
     """A session that runs loses what is over in it."""
     session = room.session()

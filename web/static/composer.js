@@ -1,4 +1,4 @@
-// The box a person writes in. What happens elsewhere may only lock it and say why. Its parts meet here alone.
+// The box a person writes in. What happens elsewhere may only lock it and say why.
 
 import { Checker } from "./checker.js";
 import { Diagnostics } from "./diagnostics.js";
@@ -106,13 +106,14 @@ export class Composer {
     for (const name of /** @type {const} */ (["drop", "paste"])) {
       this.box.addEventListener(name, (event) => this.views.takeFile(event), true);
     }
-    // The focus alone does not scroll a field free of the bar with Send.
+    // Focus alone scrolls no field free of the bar with Send.
     this.box.addEventListener("focusin", ({ target }) => {
       if (!(target instanceof HTMLElement)) return;
       if (target.matches("textarea, select, input:not([type=radio])")) target.scrollIntoView({ block: "nearest" });
     });
     window.addEventListener("pagehide", () => {
-      if (this.draft.typed && !this.sender.sending) this.drafts.keepHere(); // else a newer one from elsewhere would be hidden
+      const { record, sent } = this.drafts; // a saved one would hide a newer one
+      if (record.text !== sent && this.draft.typed && !this.sender.sending) this.drafts.keepHere();
     }, { signal: this.closing.signal });
   }
 }

@@ -49,7 +49,7 @@ export class Diagnostics {
     this.showWire();
   }
 
-  // Nothing is said of a text that nobody has checked; the problems of the text before it stay in their places.
+  // Nothing is said of a text that nobody has checked; the problems before it stay in place.
   unchecked() {
     const { checker, draft } = this.composer;
     const found = byId("found");
@@ -88,7 +88,7 @@ export class Diagnostics {
     return fillIn ? [...parts, button(say("fill in"), "fix", () => views.show("form", { focus: true }))] : parts;
   }
 
-  // Why Send is blocked stands beside it, while what is wrong is out of sight: at its field, or in the list.
+  // Why Send is blocked stands beside it, while what is wrong is out of sight.
   /** @param {Problem} [problem] */
   showFirst(problem) {
     const field = problem && this.composer.views.marks?.around(problem.pointer)?.parentElement;
@@ -188,7 +188,7 @@ export class FieldMarks {
   show(problems, fix) {
     const placed = problems.map((problem) => ({ problem, control: this.around(problem.pointer) }));
     if (this.shown.changes(problems)) {
-      // Below the field that is typed in nothing moves: its first problem lies over that, and the place of any other is kept.
+      // Below the field that is typed in nothing moves: its first problem lies over it, others keep their place.
       for (const old of all(".at-field, .at-kept", this.place)) old.replaceWith(...isIn(old.parentElement) && !old.matches(".over") ? [make("p", { class: "problem at-kept unsaid" }, ...old.childNodes)] : []);
       for (const one of this.controls) for (const name of ["aria-invalid", "aria-describedby"]) one.removeAttribute(name);
       for (const { problem, control } of placed) if (control) mark(control, problem, fix);

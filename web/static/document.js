@@ -139,7 +139,7 @@ export function isOneText(text) {
   return itemsAt(text, ["result", "content"])?.length === 1 && stringAt(text, TEXT_PATH) !== null;
 }
 
-// Say of a result whether the tool failed; a result that never spoke of it goes on saying nothing.
+// Say of a result whether the tool failed; one that never spoke of it goes on saying nothing.
 /** @param {InitialState} facts @param {string} text @param {boolean} failed */
 export function flagged(facts, text, failed) {
   if ((textAt(text, FLAG_PATH) === "true") === failed) return text;

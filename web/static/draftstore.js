@@ -1,4 +1,4 @@
-// Where everything that a person types is kept: in this browser at every key, and soon after at the desk.
+// Where all that a person types is kept: in this browser at each key, soon after at the desk.
 
 import { keep } from "./choices.js";
 import { MessageDocument, UnreadFields } from "./document.js";
@@ -17,7 +17,7 @@ export class DraftStore {
     this.name = PREFIX + key;
     this.given = given;
     this.known = Date.parse(at) || 0;
-    this.since = at; // of the desk's draft that this one goes on from
+    this.since = at; // of the desk's draft it goes on from
     this.sent = ""; // last, to the desk
     this.closed = false;
     /** @type {Promise<{at: string}> | null} */

@@ -15,7 +15,7 @@ export function listChanged(changes) {
   return refreshList();
 }
 
-// Of many sessions those stay that have what is typed. In the list the desk searches, also what is not shown here.
+// Of many sessions those stay that have what is typed. In the list the desk searches.
 document.addEventListener("input", ({ target }) => {
   if (target === maybe("find")) narrow();
   if (target === maybe("narrow")) refreshList();

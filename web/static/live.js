@@ -141,7 +141,7 @@ function how(state) {
   show(state);
 }
 
-// What waits is known while the desk is heard, and gives the list. Otherwise the page says so, and its clocks stand still.
+// What waits is known while the desk is heard and gives the list; else the page says so, and its clocks stand still.
 /** @param {string} state */
 function show(state) {
   let isKnown = state === "live" || state === "polling";

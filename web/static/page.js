@@ -167,7 +167,7 @@ export class Page {
     return isSending() || hasTyped() || Boolean(composer?.draft.touched || composer?.sender.sending);
   }
 
-  // The cursor goes into the one field that matters. On a phone the list is what is shown after Send.
+  // The cursor goes into the one field that matters. On a phone Send leads to the list.
   placeFocus() {
     if (!this.composer || this.composer.draft.locked) return;
     const card = maybe("approval"); // a key decides; what was meant for another request is no decision

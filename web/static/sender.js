@@ -16,7 +16,7 @@ export class Sender {
     byId("send").addEventListener("click", () => this.send());
   }
 
-  // Without the moment to take it back, or although the check finds errors; an option of the question leaves the box a draft.
+  // Without the moment to take it back, or although the check finds errors; an option leaves the box a draft.
   /** @param {{now?: boolean, anyway?: boolean, option?: string | null}} [options] */
   async send({ now = false, anyway = false, option = null } = {}) {
     const { draft, drafts, views } = this.composer;

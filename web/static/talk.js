@@ -1,4 +1,4 @@
-// Speak with the desk: JSON calls, parts of pages that it rendered, and no more often than needed.
+// Speak with the desk: JSON calls, parts of pages, no more often than needed.
 
 import { compareClocks } from "./clock.js";
 import { all, first } from "./dom.js";
@@ -47,7 +47,7 @@ export function part(path, form) {
     request.timeout = 10_000;
     request.onload = () => {
       if (request.status === 401) location.assign(at("/login"));
-      unanswered ||= request.status > 501;
+      unanswered ||= request.status > 499;
       if (request.response) compareClocks(request.response);
       done(request.status === 200 ? request.response : null);
     };

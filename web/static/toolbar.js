@@ -1,4 +1,4 @@
-// What stands around the box: the kinds of an answer, the options of a question, other texts to go on from, small questions.
+// Around the box: the kinds of an answer, the options of a question, other texts to go on from, small questions.
 
 import { flagged, isOneText, messageOf, TEXT_PATH } from "./document.js";
 import { all, byId, led, maybe, nextOf } from "./dom.js";

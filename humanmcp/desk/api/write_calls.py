@@ -58,6 +58,7 @@ class DraftBody(TextBody):
     `action` says whether a text for a held request replaces it (pass), or answers it.
     `page` names the writer: another name for each box that a person types in. `since` is the `at`
     of the draft that they began from. The draft of another writer that began elsewhere is kept.
+    All who name no page are one writer.
     """
 
     touched: bool = True

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 from binascii import crc32
-from itertools import pairwise
+from itertools import accumulate, pairwise, takewhile
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _BEGINNING: Final = "[redacted:"
-_MARK: Final = re.compile(r"\[redacted:([A-Z0-9_]{1,64})-([0-9a-f]{4})\]")
+MARK: Final = r"\[redacted:([A-Z0-9_]{1,64})-([0-9a-f]{4})\]"
+_MARK: Final = re.compile(MARK)
 _ESCAPES: Final = re.compile("((?:%[0-9A-Fa-f]{2})+)")
+_PIECES: Final = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[\s\S]")
+"""A character in a JSON string."""
 _LONGEST: Final = 90
 """The maximum length of a mark."""
 
@@ -43,27 +46,52 @@ def decoded_once(encoded: str) -> str:
 def encoded_again(encoded: str, left: str) -> str:
     """Return a percent-encoded text with the marks of `left`, its decoded text without secrets.
 
-    All else stays as it was encoded. What `left` has written anew between two marks, such as JSON
-    with a text instead of a number, is left out: a mark fits it, too.
+    All else stays as it was encoded.
     """
-    plain = decoded_once(encoded)
+    sizes = [
+        3 * len(one.encode("utf-8", "surrogateescape")) if number % 2 else 1
+        for number, part in enumerate(_ESCAPES.split(encoded))
+        for one in decoded_once(part)
+    ]
+    return _marked_like(encoded, sizes, decoded_once(encoded), left)
+
+
+def literal_again(literal: str, plain: str, left: str) -> str:
+    """Return the JSON string of a text with the marks of `left`, this text without secrets.
+
+    All else stays as it was escaped.
+    """
+    sizes = [len(piece) for piece in _PIECES.findall(literal[1:-1])]
+    return f'"{_marked_like(literal[1:-1], sizes, plain, left)}"'
+
+
+def _marked_like(encoded: str, sizes: Iterable[int], plain: str, left: str) -> str:
+    """Put the marks of `left` into a text that is encoded.
+
+    Each character of `plain`, the text, takes so many of the encoded one. What `left` has written
+    anew beside a mark, such as JSON with a text instead of a number, is left out: a mark fits it,
+    too. Nothing is written that is not in `left`.
+    """
     if left == plain:
         return encoded
-    places = [0]
-    """Where each character of the decoded text is encoded, and the end."""
-    for number, part in enumerate(_ESCAPES.split(encoded)):
-        for one in decoded_once(part):
-            size = 3 * len(one.encode("utf-8", "surrogateescape")) if number % 2 else 1
-            places.append(places[-1] + size)
+    places = [0, *accumulate(sizes)]
     first, *between, last = _fixed_parts(left)
-    at = len(first) if plain.startswith(first) else 0
-    end = len(plain) - (len(last) if plain.endswith(last, at) else 0)
+    at = _alike(first, plain)
+    end = len(plain) - _alike(last[::-1], plain[at:][::-1])
     pieces = [encoded[: places[at]]]
     for mark, part in zip(_marks(left), [*between, ""], strict=True):
-        start = plain.find(part, at, end)
-        at = end if start < 0 else start + len(part)
-        pieces += [mark[0], "" if start < 0 else encoded[places[start] : places[at]]]
+        tried = (part, part.removeprefix('"'), part.removesuffix('"'), part[1:-1])
+        found = ((plain.find(one, at, end), len(one)) for one in tried)  # a number has no quotes
+        start, size = next((one for one in found if one[0] >= 0), (end, 0))
+        at = start + size
+        pieces += [mark[0], encoded[places[start] : places[at]]]
     return "".join([*pieces, encoded[places[end] :]])
+
+
+def _alike(one: str, other: str) -> int:
+    """Return how many characters are the same at the beginning."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in same)
 
 
 def left_of(text: str, start: int = 0, end: int | None = None) -> str | None:

@@ -16,7 +16,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.json.jsonrpc import TOKEN
-from humanmcp.protocol.json.removed import decoded_once, encoded_again, mark_of, names_in
+from humanmcp.protocol.json.removed import (
+    MARK,
+    decoded_once,
+    encoded_again,
+    literal_again,
+    mark_of,
+    names_in,
+)
 from humanmcp.protocol.validation.secret_shapes import (
     is_secret,
     is_secret_name,
@@ -68,7 +75,9 @@ _CALLBACK: Final = re.compile(r"(?i)callback|oauth|authori[sz]e|/cb\b|redirect")
 _PAIR: Final = r"[\w.%~\[\]-]{1,80}+=[^\s\"'<>&#\\;,)}]*+"
 _PAIRS: Final = re.compile(rf"(?<![\w.%~\[\]&=-]){_PAIR}(?:&{_PAIR})*+")
 """A query or a form: `code=1&state=2`."""
-_COOKIES: Final = re.compile(r"(?i)(?<![\w-])(?:set-)?cookie2?:[ \t]*(?P<pairs>[^\r\n\"'\\]++)")
+_COOKIES: Final = re.compile(
+    r"(?i)(?<![\w-])(?:set-)?cookie2?:[ \t]*(?P<pairs>(?:[^\r\n\"'\\]|(?<==)\"[^\r\n\"\\]*\")++)"
+)
 _COOKIE: Final = re.compile(
     r"(?P<before>(?:^|;)[ \t]*(?!(?i:path|domain|expires|max-age|samesite)=)"
     r"(?P<name>[^=;\s]{1,99}+)=)(?P<value>[^;\s]++)"
@@ -258,7 +267,7 @@ class _Json:
             else:
                 continue
             if instead != value:
-                self._instead[token.start()] = token.end(), _literal(instead)
+                self._instead[token.start()] = token.end(), _literal(token[0], value, instead)
 
     @staticmethod
     def _is_value(name: str, token: re.Match[str], value: str) -> bool:
@@ -299,14 +308,9 @@ def _decoded(literal: str) -> str:
     return text
 
 
-def _literal(text: str) -> str:
-    """Write a JSON string; what UTF-8 cannot hold stays an escape."""
-    plain = json.dumps(text, ensure_ascii=False)
-    return plain if plain.isascii() or _is_well_formed(plain) else json.dumps(text)
-
-
-def _is_well_formed(text: str) -> bool:
-    return re.search("[\ud800-\udfff]", text) is None
+def _literal(token: str, value: str, left: str) -> str:
+    """Write what is left of a string; of a number or word it is a mark."""
+    return literal_again(token, value, left) if token.startswith('"') else f'"{left}"'
 
 
 def _spliced(text: str, instead: dict[int, tuple[int, str]]) -> str:
@@ -408,12 +412,20 @@ class Redaction:
 
     # -- the same value elsewhere ----------------------------------------------------------------
 
-    def _without_repeats(self, text: str) -> str:
+    def _without_repeats(self, text: str, depth: int = 0) -> str:
+        """Return a text with each value replaced, also in JSON in it, and where it is encoded."""
         pattern = self._pattern()
-        if pattern is None or (pattern.search(text) is None and not re.search(r"[\\%]", text)):
+        if pattern is None or depth > _DEEPEST:
+            return text
+        if pattern.search(text) is None and re.search(r"[\\%]", text) is None:
             return text
         if not _is_json(text):
-            return self._marked(text, pattern)
+            spans = {
+                start: (end, self._without_repeats(text[start:end], depth + 1))
+                for start, end in _embedded(text)
+            }
+            text = pattern.sub(self._repeat, _spliced(text, spans))
+            return _decoding(text, lambda plain: self._without_repeats(plain, depth + 1))
         instead: dict[int, tuple[int, str]] = {}
         key = ""
         for token in TOKEN.finditer(text):
@@ -422,12 +434,12 @@ class Redaction:
             if token.lastgroup == "string":
                 is_key = _COLON.match(text, token.end()) is not None
                 kept = _WORD.fullmatch(value) if is_key or key in _STRUCTURE else None
-                left = value if kept else self._marked(value, pattern)
+                left = value if kept else self._without_repeats(value, depth + 1)
                 key = value if is_key else ""
-            elif token.lastgroup == "word" and len(value) >= _LONG_NUMBER:
-                left = self._marked(value, pattern)
+            elif len(value) >= _LONG_NUMBER and pattern.fullmatch(value):
+                left = pattern.sub(self._repeat, value)
             if left != value:
-                instead[token.start()] = token.end(), _literal(left)
+                instead[token.start()] = token.end(), _literal(token[0], value, left)
         return _spliced(text, instead)
 
     def _pattern(self) -> re.Pattern[str] | None:
@@ -441,17 +453,13 @@ class Redaction:
             }
             if not self._spellings:
                 return None
-            self._spread = re.compile(rf"(?:{_any_of(sorted(self._spellings))})(?![A-Za-z0-9])")
+            each = _any_of(sorted(self._spellings))
+            self._spread = re.compile(rf"{MARK}|(?:{each})(?![A-Za-z0-9])")
         return self._spread
 
-    def _marked(self, text: str, pattern: re.Pattern[str], depth: int = 0) -> str:
-        """Return a text that is not JSON with each value replaced, also where it is encoded."""
-        if depth > _DEEPEST:
-            return text
-        text = pattern.sub(self._repeat, text)
-        return _decoding(text, lambda plain: self._marked(plain, pattern, depth + 1))
-
     def _repeat(self, found: re.Match[str]) -> str:
+        if found[0] not in self._spellings:
+            return found[0]  # a mark
         name = self._names[self._spellings[found[0]]]
         self._used.add(name)
         return mark_of(name)
@@ -500,7 +508,7 @@ def _password(encoded: str) -> Iterator[str]:
 
 def _spelt(value: str) -> Iterator[str]:
     """Yield the spellings of a value: plain, in a query, and in JSON in JSON."""
-    yield from (value, value.replace(" ", "+"))
+    yield from (value, value.replace(" ", "+"), value.replace("+", " "))
     for ascii_only in (True, False):
         inner = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
         yield from (inner, json.dumps(inner)[1:-1])

@@ -335,7 +335,7 @@ def test_who_writes_is_told_on_every_page_from_every_process_until_they_leave(
 
 
 def test_a_draft_that_its_next_writer_had_not_seen_is_kept(seats: tuple[Desking, Serving]) -> None:
-    """By `page` and `since`: a program that names neither has seen nothing."""
+    """By `page` and `since`: all programs that name no page are one writer."""
     desk, _ = seats
     here = path(desk)
 
@@ -356,4 +356,6 @@ def test_a_draft_that_its_next_writer_had_not_seen_is_kept(seats: tuple[Desking,
     save("Cal", since=at)
     assert kept() == ["Ann, and Bob"]
     save("Dan")
-    assert kept() == ["Ann, and Bob", "Cal"]
+    assert kept() == ["Ann, and Bob"]
+    save("Eve", page="3")
+    assert kept() == ["Ann, and Bob", "Dan"]

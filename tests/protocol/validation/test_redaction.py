@@ -90,12 +90,24 @@ SECRETS: Final = [
         f"u=a%3D{MARK.replace('[', '%5B')}%26sid%3Dabc%26sid%3Ddef",
         "u=a%3D[redacted]%26sid%3D[redacted]%26sid%3D[redacted]",
     ),
-    # What was written anew beside a mark is left out.
-    ("/?u=%7B%22sid%22%3A1,%22n%22:2%7D&b=%2f", "/?u=[redacted]&b=%2f"),
+    # Only the mark is new: not the quotes of a number, nor an escape.
+    (
+        "/?u=%7B%22sid%22%3A1,%22n%22:2%7D&b=%2f",
+        "/?u=%7B%22sid%22%3A[redacted],%22n%22:2%7D&b=%2f",
+    ),
     (
         "u=%7B%22sid%22%3A1,%22n%22:2,%22t%22:%22%5Cu00e9%20sid%3Dx%22%7D",
-        "u=[redacted][redacted]%22%7D",
+        "u=%7B%22sid%22%3A[redacted],%22n%22:2,%22t%22:%22%5Cu00e9%20sid%3D[redacted]%22%7D",
     ),
+    (
+        r'{"t":"{\"log\": \"caf\\u00e9 https:\\/\\/h\\/?token=abc \\ud83d\\ude00\"}"}',
+        r'{"t":"{\"log\": \"caf\\u00e9 https:\\/\\/h\\/?token=[redacted] \\ud83d\\ude00\"}"}',
+    ),
+    ('Cookie: theme="dark"; remember=abcdef', 'Cookie: theme="[redacted]"; remember=[redacted]'),
+    # A value that is the name of its own mark, or a part of it.
+    ('{"apiKey":"API_KEY"}', '{"apiKey":"[redacted]"}'),
+    ("https://h/?u=a%3Fapi_key%3DAPI_KEY&x=1", "https://h/?u=a%3Fapi_key%3D[redacted]&x=1"),
+    ('{"apiKey":"redacted:API_KEY-bcb9"}', '{"apiKey":"[redacted]"}'),
     (
         '{"args":["-y","server","--api-key","abc","--port","80"]}',
         '{"args":["-y","server","--api-key","[redacted]","--port","80"]}',
@@ -366,6 +378,30 @@ def test_twice_as_many_secrets_take_twice_the_time(value: str) -> None:
 def test_a_mark_is_named_after_the_member_as_a_variable_is(text: str, names: list[str]) -> None:
     """In capitals and at most 40 characters; each value has a name that nothing else has."""
     assert names_in(without_secrets(text)) == names
+
+
+@pytest.mark.parametrize(
+    ("secret", "spelt"),
+    [
+        ("wJalrXUtnFEMI/K7MDENG/bPx", r"wJalrXUtnFEMI\/K7MDENG\/bPx"),
+        ("Tr0ub&dor99", r"Tr0ub\u0026dor99"),
+        ("aGVsbG8+d29ybGQ", r"aGVsbG8\u002Bd29ybGQ"),
+        ("geheimwört99", r"geheimw\u00F6rt99"),
+        ('hun"ter2', r"hun\"ter2"),
+    ],
+)
+@pytest.mark.parametrize("levels", [0, 1, 3])
+def test_a_repeat_is_replaced_however_another_program_escapes_it(
+    secret: str, spelt: str, levels: int
+) -> None:
+    """PHP, Go and .NET escape what Python does not; the rest stays as they wrote it."""
+    text = rf'{{"a":"\u0041 {spelt} \/"}}'
+    left = r'{"a":"\u0041 [redacted:PASSWORD-da99] \/"}'
+    for _ in range(levels):
+        text, left = json.dumps({"t": f"so: {text}"}), json.dumps({"t": f"so: {left}"})
+    redaction = Redaction()
+    redaction.redact(json.dumps({"password": secret}))
+    assert redaction.redact(text) == left
 
 
 def test_half_a_character_beside_a_secret_is_kept() -> None:
