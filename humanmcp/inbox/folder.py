@@ -318,8 +318,7 @@ class FolderInbox:
     def join(self, facts: SessionFacts) -> str:
         if not records.is_session_name(facts.name):
             raise ValueError(facts.name)
-        from humanmcp.inbox.forgetting import throw_away  # noqa: PLC0415 - no server does it
-        from humanmcp.inbox.guest_folder import GuestFolder  # noqa: PLC0415 - likewise
+        from humanmcp.inbox.guest_folder import GuestFolder  # noqa: PLC0415 - no server does it
 
         name = self.guest_session(facts.name)
         with keeping("new session"):
@@ -328,6 +327,8 @@ class FolderInbox:
             is_new = guest.begin(facts._replace(name=name), self._letters.give)
             if self._is_forgotten(name):  # meanwhile: its name must not begin anew
                 if is_new:
+                    from humanmcp.inbox.forgetting import throw_away  # noqa: PLC0415 - very seldom
+
                     throw_away(guest.folder, guest.path)
                 return self.join(facts)
         self._guests[name] = guest

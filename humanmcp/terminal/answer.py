@@ -171,7 +171,7 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
         if arguments.deny is None:
             _must_be_named(answering, arguments)
         return decide(answering, arguments)
-    draft, anyway = _ready(answering, arguments), bool(arguments.send_anyway)
+    draft, anyway = _going_out(answering, arguments), bool(arguments.send_anyway)
     if draft is not None and not arguments.keep_open:
         return tell(answering, draft, submit(answering, draft, anyway=anyway))
     if (why_not := _closed(answering)) is not None:
@@ -200,7 +200,7 @@ def _must_be_named(answering: Answering, arguments: argparse.Namespace) -> None:
         raise stopped("choose", "not named", name=answering.name)
 
 
-def _ready(answering: Answering, arguments: argparse.Namespace) -> Draft | None:
+def _going_out(answering: Answering, arguments: argparse.Namespace) -> Draft | None:
     """Return the text that goes out at once; None to open the card or the editor."""
     approval = answering.opened.approval
     if arguments.as_is and answering.opened.held and approval:

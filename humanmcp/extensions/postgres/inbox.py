@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from humanmcp.common.settings import make_private
 from humanmcp.extensions.postgres.database import SINCE, SOON, PostgresWatch, opened
-from humanmcp.extensions.postgres.sessions import SessionRows, line_of, text_of
+from humanmcp.extensions.postgres.sessions import FORGET_SESSION, SessionRows, line_of, text_of
 from humanmcp.inbox import forgetting, records
 from humanmcp.inbox.contract import (
     WRITES_FOR,
@@ -580,9 +580,8 @@ _FORGET: Final = """
 WITH large AS (
     DELETE FROM humanmcp.large WHERE session = %(session)s AND number = %(number)s)
 DELETE FROM humanmcp.exchanges WHERE session = %(session)s AND number = %(number)s"""
-_FORGET_SESSION: Final = "DELETE FROM humanmcp.sessions WHERE id = %(session)s"
 _FORGET_GUEST: Final = f"""
-WITH gone AS ({_FORGET_SESSION} RETURNING inbox, name)
+WITH gone AS ({FORGET_SESSION} RETURNING inbox, name)
 INSERT INTO humanmcp.forgotten SELECT inbox, name FROM gone ON CONFLICT DO NOTHING"""
 _BLANK: Final = """
 UPDATE humanmcp.frames SET record = %(record)s, changed = pg_current_xact_id()
@@ -697,7 +696,7 @@ class PostgresInbox(Taking):
             raise forgetting.NotForgottenError("still runs", session=facts.letter or facts.name)
         forgetting.forget_texts(self.home / TEXTS / session, facts, self.frames(session))
         FormDrafts(self.home).forget_place(session)
-        sql = _FORGET_GUEST if facts.role.traits.is_guest else _FORGET_SESSION
+        sql = _FORGET_GUEST if facts.role.traits.is_guest else FORGET_SESSION
         self._db.run(sql, session=self._ids.pop(session))
         self._ring()
 

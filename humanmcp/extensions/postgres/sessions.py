@@ -75,6 +75,7 @@ _JOIN: Final = """
 INSERT INTO humanmcp.sessions (inbox, name, http_id, facts, probe, owner, shared)
 VALUES (%(inbox)s, %(name)s, '', %(facts)s, false, 0, true)
 ON CONFLICT DO NOTHING RETURNING id"""
+FORGET_SESSION: Final = "DELETE FROM humanmcp.sessions WHERE id = %(session)s"
 _FORGOTTEN: Final = """
 SELECT true FROM humanmcp.forgotten WHERE inbox = %(inbox)s AND name = %(name)s"""
 _SWEEP_LEFT: Final = """
@@ -198,7 +199,7 @@ class SessionRows:
             self._db.run(_SWEEP_LEFT, on, session=number)
         if self._is_forgotten(name):  # meanwhile: its name must not begin anew
             if made:
-                self._db.run("DELETE FROM humanmcp.sessions WHERE id = %(id)s", id=number)
+                self._db.run(FORGET_SESSION, session=number)
             self._ids.pop(name, None)
             return self.join(facts)
         self._own.setdefault(number, _Owned())

@@ -46,6 +46,7 @@ from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.timeouts import timeout_plan
 from humanmcp.protocol.conversation.transcript import (
+    BACK,
     CHANGED,
     DROPPED,
     INSTEAD,
@@ -193,9 +194,7 @@ class HoldPolicy:
         was_closed = self.closed
         self.closed = bool(self._patterns or self._book or self._held_requests)
         holding = [one for one in self._patterns if pattern_of(one.text) is None]
-        self._unread = frozenset(
-            side for side in _OTHER if any(one.covers(side) for one in holding)
-        )
+        self._unread = frozenset(side for side in BACK if any(one.covers(side) for one in holding))
         entries = self._book.entries if self._book else ()
         if any(entry.action is not EntryAction.FORWARD for entry in entries):
             self._unread |= {Direction.IN}
@@ -365,12 +364,6 @@ def _asks(observed: ObservedMessage | None) -> tuple[Exchange, ...]:
     return () if observed.request is None else (observed.request,)
 
 
-_OTHER: Final[Mapping[Direction, Direction]] = {
-    Direction.IN: Direction.OUT,
-    Direction.OUT: Direction.IN,
-}
-
-
 @dataclass(slots=True)
 class _HeldLine:
     """A held message. `due` is when something happens automatically; None for never."""
@@ -483,7 +476,7 @@ class HeldQueue:
         if "id" not in found:
             self.recorder.put(Direction.NOTE, b"", number=number, by=BY_TAP, note=DROPPED)
             return
-        waits = _OTHER[refused.direction] if "method" in found else refused.direction
+        waits = BACK[refused.direction] if "method" in found else refused.direction
         line = jsonrpc.error_line(found["id"], INTERNAL_ERROR, f"humanmcp: {why}")
         self._put(waits, number, Answer(line, BY_TAP, at), INSTEAD)
 
@@ -578,7 +571,7 @@ class HeldQueue:
 
     def _answer(self, held: Held, answer: Answer, decision: str = "") -> None:
         """Answer a request in the place of the side that it was sent to."""
-        self._put(_OTHER[held.direction], held.number, answer, INSTEAD, decision)
+        self._put(BACK[held.direction], held.number, answer, INSTEAD, decision)
         self._end(held, answer, went_on=False)
 
     def _drop(self, held: Held, by: str, decision: str) -> None:

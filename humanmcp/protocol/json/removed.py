@@ -43,8 +43,8 @@ def decoded_once(encoded: str) -> str:
     return re.sub('(?<=[:,])\\+(?=")', " ", unquote(encoded, errors="surrogateescape"))
 
 
-def encoded_again(encoded: str, left: str) -> str:
-    """Return a percent-encoded text with the marks of `left`, its decoded text without secrets.
+def encoded_again(encoded: str, plain: str, left: str) -> str:
+    """Return a percent-encoded text with the marks of `left`, its text without secrets.
 
     All else stays as it was encoded.
     """
@@ -53,7 +53,7 @@ def encoded_again(encoded: str, left: str) -> str:
         for number, part in enumerate(_ESCAPES.split(encoded))
         for one in decoded_once(part)
     ]
-    return _marked_like(encoded, sizes, decoded_once(encoded), left)
+    return _marked_like(encoded, sizes, plain, left)
 
 
 def literal_again(literal: str, plain: str, left: str) -> str:
@@ -72,8 +72,6 @@ def _marked_like(encoded: str, sizes: Iterable[int], plain: str, left: str) -> s
     anew beside a mark, such as JSON with a text instead of a number, is left out: a mark fits it,
     too. Nothing is written that is not in `left`.
     """
-    if left == plain:
-        return encoded
     places = [0, *accumulate(sizes)]
     first, *between, last = _fixed_parts(left)
     at = _alike(first, plain)

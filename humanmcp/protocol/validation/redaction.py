@@ -143,7 +143,13 @@ def _rewritten(text: str, replace: Replace, depth: int) -> str:
 
 def _decoding(text: str, rewrite: Callable[[str], str]) -> str:
     """Rewrite what is percent-encoded in a text. All but the new marks stays as it was encoded."""
-    return _ENCODED.sub(lambda run: encoded_again(run[0], rewrite(decoded_once(run[0]))), text)
+
+    def again(run: re.Match[str]) -> str:
+        plain = decoded_once(run[0])
+        left = rewrite(plain)
+        return run[0] if left == plain else encoded_again(run[0], plain, left)
+
+    return _ENCODED.sub(again, text)
 
 
 def _inside(found: re.Match[str], group: str, instead: str) -> str:

@@ -419,7 +419,13 @@ class Guests(RuleBasedStateMachine):
     @invariant()
     def what_is_told_of_a_note_is_so(self) -> None:
         """It is printed with the result of its call, not known, or lost when the turn ends."""
-        told = {"": "unread", "ran": "read", "unknown": "unknown", "ended": "lost"}
+        told = {
+            "": "unread",
+            "ran": "read",
+            "unknown": "unknown",
+            "ended": "lost",
+            "equal ran": "of equal",
+        }
         for one in self.played:
             expected = (one.note, f"note {told[one.became]}") if one.note else ("", "")
             assert note_told(self._opened(one).item) == expected
