@@ -303,34 +303,20 @@ class FolderInbox:
     # -- a guest's session ----------------------------------------------------------------------
 
     def guest_session(self, name: str) -> str:
-        from humanmcp.inbox.guest_folder import present_name  # noqa: PLC0415 - no server does it
+        from humanmcp.inbox.guest_folder import is_forgotten, present_name  # noqa: PLC0415 - no server does it
 
         with keeping("new session"):
-            return present_name(name, self._is_forgotten)
-
-    def _is_forgotten(self, session: str) -> bool:
-        try:
-            (self.home / records.FORGOTTEN / session).lstat()
-        except FileNotFoundError:
-            return False
-        return True
+            return present_name(name, partial(is_forgotten, self.home))
 
     def join(self, facts: SessionFacts) -> str:
         if not records.is_session_name(facts.name):
             raise ValueError(facts.name)
-        from humanmcp.inbox.guest_folder import GuestFolder  # noqa: PLC0415 - no server does it
+        from humanmcp.inbox.guest_folder import join  # noqa: PLC0415 - no server does it
 
-        name = self.guest_session(facts.name)
         with keeping("new session"):
             self._make_folders()
-            guest = GuestFolder(SessionFolder(name, self._path / name))
-            is_new = guest.begin(facts._replace(name=name), self._letters.give)
-            if self._is_forgotten(name):  # meanwhile: its name must not begin anew
-                if is_new:
-                    from humanmcp.inbox.forgetting import throw_away  # noqa: PLC0415 - very seldom
-
-                    throw_away(guest.folder, guest.path)
-                return self.join(facts)
+            guest = join(self.home, facts, self.guest_session, self._letters.give)
+        name = guest.folder.name
         self._guests[name] = guest
         self._polls.setdefault(name, ReplyReader(guest.folder, own=True))
         return name
@@ -594,34 +580,17 @@ class FolderInbox:
     def forget(self, key: Key) -> None:
         """Forget a finished exchange, with every copy of its texts."""
         from humanmcp.inbox.forgetting import forget_exchange  # noqa: PLC0415 - no server does it
-        from humanmcp.inbox.form_drafts import FormDrafts  # noqa: PLC0415 - likewise
 
         folder, facts = self._folder(key.session), self.facts(key.session)
-        place = f"{key.session}/{key.number}"
-        with keeping("forgetting", name=place):
-            forms = partial(FormDrafts(self.home).forget_place, place)
-            forget_exchange(folder, facts, key.number, forms)
+        with keeping("forgetting", name=f"{key.session}/{key.number}"):
+            forget_exchange(self.home, folder, facts, key.number)
 
     def forget_session(self, session: str) -> None:
         from humanmcp.inbox.forgetting import forget_session  # noqa: PLC0415 - no server does it
-        from humanmcp.inbox.form_drafts import FormDrafts  # noqa: PLC0415 - likewise
 
         folder, facts = self._folder(session), self.facts(session)
-        marker = self.home / records.FORGOTTEN / session
-
-        def first() -> None:
-            FormDrafts(self.home).forget_place(session)
-            if facts.role.traits.is_guest:  # who is killed behind this goes on in another session
-                marker.parent.mkdir(mode=0o700, exist_ok=True)
-                marker.touch(mode=0o600)
-
         with keeping("forgetting", name=session):
-            try:
-                forget_session(folder, facts, first)
-            except OSError:
-                if folder.path.exists():
-                    marker.unlink(missing_ok=True)  # it goes on
-                raise
+            forget_session(self.home, folder, facts)
             self._letters.sweep(self._path)
 
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:

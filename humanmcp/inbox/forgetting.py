@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.inbox import records
 from humanmcp.inbox.atomic import discard, make_temporary_folder, move, sync_folder
 from humanmcp.inbox.contract import InboxError, Life
+from humanmcp.inbox.form_drafts import FormDrafts
 from humanmcp.inbox.transcripts import read_frame
 from humanmcp.protocol.conversation.questions import inquiry_of
 from humanmcp.protocol.conversation.stages import ExchangeState
@@ -45,12 +46,8 @@ class NotForgottenError(InboxError):
     """It cannot be forgotten yet: its answer is awaited."""
 
 
-def forget_exchange(
-    folder: SessionFolder, facts: SessionFacts, number: int, first: Callable[[], object]
-) -> None:
+def forget_exchange(home: Path, folder: SessionFolder, facts: SessionFacts, number: int) -> None:
     """Forget a finished exchange: request, answer, drafts and every copy of them.
-
-    `first` forgets what is found by its name only.
 
     Raises:
         OSError: a text of it cannot be forgotten.
@@ -59,7 +56,7 @@ def forget_exchange(
     pending = folder.at(ExchangeState.PENDING, number).is_dir()
     if pending and facts.life is Life.OPEN:
         raise NotForgottenError("still waits", number=number)
-    first()
+    FormDrafts(home).forget_place(f"{folder.name}/{number}")  # first: it is found by its name only
     # The copies first: they are found by the lines of the transcript, and who is killed in between
     # has to find them again.
     forget_texts(folder.path, facts, _frames_of(folder, number))
@@ -70,8 +67,8 @@ def forget_exchange(
             throw_away(folder, path)
 
 
-def forget_session(folder: SessionFolder, facts: SessionFacts, first: Callable[[], object]) -> None:
-    """Forget a session that is over, with everything in its folder, and `first` what is elsewhere.
+def forget_session(home: Path, folder: SessionFolder, facts: SessionFacts) -> None:
+    """Forget a session that is over, with everything in its folder, and first what is elsewhere.
 
     Raises:
         OSError: a text of it cannot be forgotten.
@@ -79,9 +76,18 @@ def forget_session(folder: SessionFolder, facts: SessionFacts, first: Callable[[
     """
     if facts.life is Life.OPEN:
         raise NotForgottenError("still runs", session=facts.letter or facts.name)
-    first()
-    forget_texts(folder.path, facts, _frames_of(folder))
-    throw_away(folder, folder.path)
+    FormDrafts(home).forget_place(folder.name)
+    marker = home / records.FORGOTTEN / folder.name
+    if facts.role.traits.is_guest:  # who is killed behind this goes on in another session
+        marker.parent.mkdir(mode=0o700, exist_ok=True)
+        marker.touch(mode=0o600)
+    try:
+        forget_texts(folder.path, facts, _frames_of(folder))
+        throw_away(folder, folder.path)
+    except OSError:
+        if folder.path.exists():
+            marker.unlink(missing_ok=True)  # it goes on
+        raise
 
 
 def throw_away(folder: SessionFolder, path: Path) -> None:

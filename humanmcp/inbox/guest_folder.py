@@ -18,7 +18,7 @@ from humanmcp.inbox.atomic import replace_file, signature
 from humanmcp.inbox.bell import Bell
 from humanmcp.inbox.contract import Key, SessionFacts, Tail
 from humanmcp.inbox.life_lock import LifeLock, is_held, turn
-from humanmcp.inbox.session_folder import find_record
+from humanmcp.inbox.session_folder import SessionFolder, find_record
 from humanmcp.inbox.transcript_writer import TranscriptWriter
 from humanmcp.inbox.transcripts import frames_after, frames_before
 from humanmcp.protocol.conversation.decisions import DecisionChain, sha256
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from humanmcp.inbox.session_folder import SessionFolder
     from humanmcp.protocol.conversation.transcript import Frame
 
 
@@ -40,6 +39,34 @@ def present_name(name: str, is_forgotten: Callable[[str], bool]) -> str:
     while is_forgotten(name):
         name = f"{name.rpartition('-')[0]}-{sha256(name)[:16]}"
     return name
+
+
+def is_forgotten(home: Path, session: str) -> bool:
+    """Return True if a guest's session of this name was forgotten."""
+    try:
+        (home / records.FORGOTTEN / session).lstat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def join(
+    home: Path,
+    facts: SessionFacts,
+    present: Callable[[str], str],
+    give_letter: Callable[[SessionFolder], str],
+) -> GuestFolder:
+    """Take part in a guest's session, under its present name. It is made if it is not there."""
+    name = present(facts.name)
+    guest = GuestFolder(SessionFolder(name, home / records.SESSIONS / name))
+    is_new = guest.begin(facts._replace(name=name), give_letter)
+    if not is_forgotten(home, name):
+        return guest
+    if is_new:  # forgotten meanwhile: its name must not begin anew
+        from humanmcp.inbox.forgetting import throw_away  # noqa: PLC0415 - very seldom
+
+        throw_away(guest.folder, guest.path)
+    return join(home, facts, present, give_letter)
 
 
 def entered_path(folder: SessionFolder, number: int) -> Path:
