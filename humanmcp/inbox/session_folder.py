@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import threading
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -30,6 +29,7 @@ from humanmcp.inbox.atomic import (
     write_temporary,
 )
 from humanmcp.inbox.contract import Draft, Key, Reply, TakenError, UnknownItemError
+from humanmcp.inbox.life_lock import turn
 from humanmcp.protocol.conversation.stages import ExchangeState
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _Found = TypeVar("_Found")
-_TAKING: Final = threading.Lock()  # else another draft is moved over one that nobody has read yet
 _TRIES: Final = 4  # an exchange moves once; the rest is for a reply that is given back meanwhile
 
 
@@ -222,25 +221,24 @@ class SessionFolder:
         self.follow(number, lambda _, path: self._change_draft(path, change))
 
     def _change_draft(self, path: Path, change: Callable[[Draft | None], Draft]) -> None:
-        """Replace the draft, and lose no text that is saved meanwhile: it is changed in its turn.
+        """Replace the draft, in turn: else one dies of what it took away, while another goes on.
 
-        The draft is taken away in one step, and the changed one gets its name only if it is free.
-        Until then readers find the old one, which stays: another process may be about to read it.
+        The draft is taken away in one step, and the changed one gets its name only if it is free:
+        a program that waits for no turn may write one, too. Until then readers find the old one.
         """
         draft: Draft | None = None
-        while True:
-            with _TAKING:
+        with turn(self.path / records.DRAFT_TURN):
+            while True:
                 with suppress(FileNotFoundError):
                     move(path / records.DRAFT, path / records.OLD_DRAFT)
                 draft = find_record(path / records.OLD_DRAFT, records.read_draft) or draft
-            written, _ = write_temporary(
-                self.temporary, records.encode(change(draft)), durable=True
-            )
-            try:
-                if publish_first(written, path / records.DRAFT):
-                    return
-            finally:
-                drop(written)
+                new = records.encode(change(draft))
+                written, _ = write_temporary(self.temporary, new, durable=True)
+                try:
+                    if publish_first(written, path / records.DRAFT):
+                        return
+                finally:
+                    drop(written)
 
     def send(self, number: int, reply: Reply) -> None:
         """Publish a reply, if it is the first.

@@ -1,7 +1,9 @@
 """Killed, or with a full disk, at any call: nothing is lost and nothing is half there."""
 
 import errno
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -29,7 +31,7 @@ from humanmcp.protocol.conversation.decisions import DecisionChain, DecisionReco
 from humanmcp.protocol.conversation.stages import ExchangeState
 from humanmcp.protocol.conversation.transcript import Frame
 from tests.inbox.contract import AT, GUEST, HINT, PAIRS, ask, frame_of, item_of
-from tests.inbox.crashing import failing_at, killed_at
+from tests.inbox.crashing import Crash, failing_at, killed_at, racing
 
 MORE_CALLS_THAN_ANY: Final = 80
 LOST: Final = Reply("lost", by="Bo")
@@ -384,3 +386,28 @@ def test_a_prompt_that_is_closed_while_it_is_listed_is_not_left(tmp_path: Path) 
 
     with patch("humanmcp.inbox.folder.is_held", close_first):
         assert FolderInbox(tmp_path).items(key.session, ExchangeState.ABANDONED) == []
+
+
+@pytest.mark.parametrize("call", range(1, 31))
+def test_what_three_people_saved_is_there_whoever_dies(tmp_path: Path, call: int) -> None:
+    """A draft that was taken by one who died, while another one had looked before, was lost."""
+    scene = scene_in(tmp_path)
+    saved: dict[str, int] = {}
+
+    def type_on(name: str) -> None:
+        with suppress(Crash):
+            desk = scene.fresh()
+            for one in range(6):
+                desk.save(scene.key, Draft(f"{name}{one}", touched=True, by=name))
+                saved[name] = one
+
+    with racing(call, kill=("b", call)):
+        people = [threading.Thread(target=type_on, args=name, name=name) for name in "abc"]
+        for one in people:
+            one.start()
+        for one in people:
+            one.join()
+    found = texts(scene.fresh().item(scene.key))
+    assert "typed" in found
+    for name, last in saved.items():
+        assert found & {f"{name}{last}", f"{name}{last + 1}"}, "the last, or the one it died with"
