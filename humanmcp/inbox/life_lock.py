@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.inbox.atomic import open_private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
@@ -62,20 +62,22 @@ class LifeLock:
     def take(cls, path: Path, within: float = 0.0) -> LifeLock:
         """Make the lock file and hold it. Wait at most so many seconds for who holds it.
 
+        Who waits looks for no longer than it takes: looks of several would keep all of them out.
+
         Raises:
             OSError: another one holds it (EAGAIN, EACCES), or it cannot be made.
         """
         end = time.monotonic() + within
         while True:
             try:
-                return cls._take_now(path)
+                return cls._take_now(path, _lock_alone if within else _take)
             except OSError as error:
                 if error.errno not in (errno.EAGAIN, errno.EACCES) or time.monotonic() >= end:
                     raise
                 time.sleep(_LOOK_LASTS)
 
     @classmethod
-    def _take_now(cls, path: Path) -> LifeLock:
+    def _take_now(cls, path: Path, take: Callable[[int], None]) -> LifeLock:
         with _ONE_AT_A_TIME:
             if _is_ours(path):
                 raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(path))
@@ -83,7 +85,7 @@ class LifeLock:
             found = os.fstat(descriptor)
             lock = cls(descriptor, (found.st_dev, found.st_ino))
         try:
-            _take(descriptor)
+            take(descriptor)
         except OSError:
             lock.release()
             raise
@@ -98,6 +100,10 @@ class LifeLock:
             self._descriptor = -1
 
 
+def _lock_alone(descriptor: int) -> None:
+    _lock(descriptor, shared=False)
+
+
 def _take(descriptor: int) -> None:
     """Lock a file, although others may look at it: each look holds it for a moment.
 
@@ -106,13 +112,13 @@ def _take(descriptor: int) -> None:
     """
     for _ in range(_MOST_TRIES):
         try:
-            _lock(descriptor, shared=False)
+            _lock_alone(descriptor)
         except BlockingIOError:
             _lock(descriptor, shared=True)  # refused by who holds it, not by who looks
             time.sleep(_LOOK_LASTS)
         else:
             return
-    _lock(descriptor, shared=False)
+    _lock_alone(descriptor)
 
 
 def _is_ours(path: Path) -> bool:

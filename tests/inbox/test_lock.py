@@ -54,6 +54,26 @@ def test_a_lock_is_taken_once(tmp_path: Path) -> None:
     lock.release()
 
 
+def test_who_waits_for_a_turn_keeps_nobody_else_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each one looked for 1 ms, with a shared lock: of four who waited, one had its turn in 10."""
+    held = open_private(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    real, tried = life_lock._lock, list[bool]()
+
+    def lock(descriptor: int, *, shared: bool) -> None:
+        tried.append(shared)
+        if len(tried) == 3:
+            fcntl.flock(held, fcntl.LOCK_UN)
+        real(descriptor, shared=shared)
+
+    monkeypatch.setattr(life_lock, "_lock", lock)
+    LifeLock.take(tmp_path / "lock", within=30).release()
+    os.close(held)
+    assert tried == [False] * 3
+
+
 def test_where_locks_exclude_nothing_inside_a_process_its_own_are_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
