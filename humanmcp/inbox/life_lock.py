@@ -62,7 +62,7 @@ class LifeLock:
     def take(cls, path: Path, within: float = 0.0) -> LifeLock:
         """Make the lock file and hold it. Wait at most so many seconds for who holds it.
 
-        Who waits looks for no longer than it takes: looks of several would keep all of them out.
+        Who waits holds no shared lock meanwhile: those of several would keep all of them out.
 
         Raises:
             OSError: another one holds it (EAGAIN, EACCES), or it cannot be made.

@@ -221,7 +221,7 @@ class SessionFolder:
         self.follow(number, lambda _, path: self._change_draft(path, change))
 
     def _change_draft(self, path: Path, change: Callable[[Draft | None], Draft]) -> None:
-        """Replace the draft, in turn: else one dies of what it took away, while another goes on.
+        """Replace the draft, in turn: who is killed here leaves what it took to the next one.
 
         The draft is taken away in one step, and the changed one gets its name only if it is free:
         a program that waits for no turn may write one, too. Until then readers find the old one.

@@ -57,7 +57,7 @@ def test_a_lock_is_taken_once(tmp_path: Path) -> None:
 def test_who_waits_for_a_turn_keeps_nobody_else_from_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each one looked for 1 ms, with a shared lock: of four who waited, one had its turn in 10."""
+    """Each held a shared lock for 1 ms, so of four who waited one had its turn in 10 ms."""
     held = open_private(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
     fcntl.flock(held, fcntl.LOCK_EX)
     real, tried = life_lock._lock, list[bool]()
